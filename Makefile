@@ -1,0 +1,54 @@
+# Every target builds what it needs in $(VENV); nothing has to be installed by hand.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test guarantees lint types docs bench mutants clean
+
+demo: $(VENV)/.base ## the main job on simulated data, end to end
+	$(BIN)/python examples/shifted_road.py
+
+test: $(VENV)/.test ## laws, units, guarantees at their short length, the house rules
+	$(BIN)/python -m pytest
+
+guarantees: $(VENV)/.test ## the statistical tests with twenty times as many runs
+	SHIFTPROOF_RUNS=20 $(BIN)/python -m pytest tests/guarantees tests/published
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.lint
+	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench: $(VENV)/.base ## ratios against numpy, measured in one run
+	$(BIN)/python benchmarks/core.py
+
+mutants: $(VENV)/.test ## every deliberate mistake in risk/ has to be caught
+	$(BIN)/python tests/mutants.py
+
+clean:
+	rm -rf $(VENV) docs/_build build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(VENV)/.base: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.base
+	$(PIP) -e ".[test]"
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.base
+	$(PIP) -e ".[lint]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.base
+	$(PIP) -e ".[docs]"
+	@touch $@

@@ -1,0 +1,160 @@
+"""Checks at the border: everything behind them may trust its arguments.
+
+Each check returns the argument in the form that the mathematics wants, or raises
+:class:`~shiftproof.errors.InputError` with what was expected, what came and how to mend it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shiftproof._types import ArrayLike, BoolArray, FloatArray, IntArray
+from shiftproof.errors import InputError
+
+
+def floats(name: str, values: ArrayLike, *, repair: str = "pass real numbers") -> FloatArray:
+    """`values` as float64, without NaN, without masked entries."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        missing = int(np.ma.getmaskarray(values).sum())
+        raise InputError(name, "no masked entries", f"{missing} masked", "drop or fill them first")
+    try:
+        raw = np.asarray(values)
+        if raw.dtype.kind not in "fiubO":
+            raise TypeError(raw.dtype)
+        array = raw.astype(np.float64)
+    except (TypeError, ValueError) as cause:
+        got = getattr(values, "dtype", type(values).__name__)
+        raise InputError(name, "numbers", f"{got}", repair) from cause
+    unknown = np.isnan(array)
+    if unknown.any():
+        raise InputError(name, "no NaN", _first(array, unknown), "drop or fill the missing values")
+    return array
+
+
+def vector(name: str, values: ArrayLike, *, length: int | None = None) -> FloatArray:
+    """`values` as a one-dimensional array, of the given length where one is known."""
+    array = floats(name, values)
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        expected = "one dimension" if length is None else f"shape ({length},)"
+        raise InputError(name, expected, f"shape {array.shape}", "pass one value per example")
+    return array
+
+
+def non_empty(name: str, values: FloatArray, repair: str) -> FloatArray:
+    if values.size == 0:
+        raise InputError(name, "at least one value", "none", repair)
+    return values
+
+
+def demand(name: str, values: FloatArray, good: BoolArray, expected: str, repair: str) -> None:
+    """Raise with the first offending value unless all of `good` holds."""
+    if not good.all():
+        raise InputError(name, expected, _first(values, ~good), repair)
+
+
+def indices(name: str, values: ArrayLike, *, length: int, below: int) -> IntArray:
+    """`values` as `length` integers in 0..below-1."""
+    array = floats(name, values, repair="pass integers")
+    whole = array.astype(np.int64)
+    if array.shape != (length,):
+        raise InputError(name, f"shape ({length},)", f"shape {array.shape}", "one index each")
+    good = (whole == array) & (whole >= 0) & (whole < below)
+    demand(name, array, good, f"integers from 0 to {below - 1}", "number the examples from 0")
+    return whole
+
+
+def scalar(name: str, value: float, repair: str) -> float:
+    array = floats(name, value, repair=repair)
+    if array.ndim != 0:
+        raise InputError(name, "one number", f"shape {array.shape}", repair)
+    return float(array)
+
+
+def calibration_weights(name: str, values: ArrayLike, length: int) -> FloatArray:
+    """Finite, non-negative, one per example, and of a size that sums without overflow."""
+    array = vector(name, values, length=length)
+    demand(name, array, array >= 0, "weights of at least 0", "a density ratio is never negative")
+    demand(
+        name,
+        array,
+        np.isfinite(array),
+        "finite weights",
+        "a calibration input lies where its own distribution has no mass: mend the ratio there",
+    )
+    largest = float(array.max(initial=0.0))
+    if largest > 0 and not 1e-250 < largest < 1e250:
+        raise InputError(
+            name,
+            "a largest weight between 1e-250 and 1e250",
+            f"{largest!r}",
+            "only ratios of weights matter: divide all weights, those of the test points too, "
+            "by one constant",
+        )
+    return array
+
+
+def test_weights(name: str, values: ArrayLike) -> FloatArray:
+    """Non-negative; infinite where the calibration distribution has no mass."""
+    array = floats(name, values)
+    demand(name, array, array >= 0, "weights of at least 0", "a density ratio is never negative")
+    return array
+
+
+def risk_level(alpha: ArrayLike, bound: float) -> FloatArray:
+    array = floats("alpha", alpha, repair="state the tolerated risk in the units of the loss")
+    expected = f"a risk between 0 and the bound of the loss, {bound!r}"
+    good = (array >= 0) & (array <= bound) & np.isfinite(array)
+    demand("alpha", array, good, expected, "state the tolerated risk in the units of the loss")
+    return array
+
+
+def thresholds(values: ArrayLike, lower: float) -> FloatArray:
+    array = floats("thresholds", values)
+    expected = f"thresholds of at least the lower end, {lower!r}"
+    demand("thresholds", array, array >= lower, expected, "build the losses with a lower end")
+    return array
+
+
+def per_row(name: str, values: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    """One number, or one for each row of `shape`, repeated along the row and flattened."""
+    array = floats(name, values)
+    if array.shape not in ((), shape[:1]):
+        raise InputError(
+            name, f"one number or shape {shape[:1]}", f"shape {array.shape}", "one value per point"
+        )
+    column = array if array.ndim == 0 else array[:, None]
+    return np.broadcast_to(column, shape).ravel()
+
+
+def broadcast(**arrays: FloatArray) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError as cause:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise InputError(
+            " and ".join(arrays), "shapes that broadcast", shapes, "one value each, or one for all"
+        ) from cause
+
+
+def bound_of(bound: float | None) -> float:
+    """The bound of a loss: a number, or infinity said aloud; never left out."""
+    if bound is None or math.isnan(bound) or bound < 0:
+        raise InputError(
+            "bound",
+            "the largest value that the loss can take (Lmax)",
+            f"{bound!r}",
+            "for a distance pass the diameter of the label space, or cap the loss",
+        )
+    return float(bound)
+
+
+def _first(values: FloatArray, bad: BoolArray) -> str:
+    """The first bad value, where it stands, and how many there are."""
+    where = np.flatnonzero(bad)
+    value = f"{float(values.ravel()[where[0]])!r}"
+    if values.ndim == 0:
+        return value
+    place = f" at position {where[0]}"
+    return value + place + (f" ({len(where)} such values)" if len(where) > 1 else "")

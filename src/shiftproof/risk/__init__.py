@@ -1,0 +1,34 @@
+"""The theorem: weighted conformal risk control as look-ups in one sorted curve.
+
+Read in this order: `curves` (the losses, paper eq. 1, 2 and 8), `curve` (the rule, eq. 9 to 12),
+`augmented` (how one look-up is done), `descent` (the sorted curve), `exact` (ties), `boxes`
+(uncertain weights), `rule` (what all curves answer, star-shaped sets), `compression`, `outcome`.
+"""
+
+from shiftproof.risk.boxes import (
+    BoxedCurve,
+    CoherentBox,
+    CoherentCurve,
+    WeightBox,
+    rate_vertices,
+)
+from shiftproof.risk.compression import Compressed, compressed
+from shiftproof.risk.curve import RandomizedThreshold, RiskCurve
+from shiftproof.risk.curves import LossCurves
+from shiftproof.risk.outcome import Outcome
+from shiftproof.risk.rule import ThresholdRule
+
+__all__ = [
+    "BoxedCurve",
+    "CoherentBox",
+    "CoherentCurve",
+    "Compressed",
+    "LossCurves",
+    "Outcome",
+    "RandomizedThreshold",
+    "RiskCurve",
+    "ThresholdRule",
+    "WeightBox",
+    "compressed",
+    "rate_vertices",
+]

@@ -1,0 +1,372 @@
+"""Weights that are known only within bounds: the smallest threshold that is right for all of them.
+
+A threshold meets alpha for given weights when sum_i w_i (L_i - alpha) + w (Lworst - alpha) <= 0.
+It does so for every weight in a box when the largest such sum does:
+
+- each weight moves on its own (:class:`WeightBox`): a point whose loss exceeds alpha takes its
+  upper weight, any other its lower one, the test point included;
+- all weights move together (:class:`CoherentBox`), as when a group rate is uncertain: the sum is
+  affine in the rates, so it is largest at a vertex.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from shiftproof import _checks
+from shiftproof._types import ArrayLike, FloatArray
+from shiftproof.errors import InputError
+from shiftproof.risk import exact
+from shiftproof.risk.augmented import Augmented, TestPoints
+from shiftproof.risk.curve import RiskCurve, calibration_losses, calibration_weights
+from shiftproof.risk.curves import LossCurves
+from shiftproof.risk.descent import Layout
+from shiftproof.risk.rule import Question, ThresholdRule
+from shiftproof.risk.sums import UNIT, total
+
+#: Beyond this many groups the vertices of their rates are too many to visit.
+_MOST_GROUPS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class WeightBox:
+    """Each weight lies between its own bounds, whatever the others are.
+
+    Parameters
+    ----------
+    low, high : arrays of one shape
+        0 <= low <= high; only the upper bound of a test point may be infinite.
+
+    Examples
+    --------
+    >>> import shiftproof as shp
+    >>> shp.WeightBox([0.5, 1.0], [1.0, 2.0]).high
+    array([1., 2.])
+    """
+
+    low: FloatArray
+    high: FloatArray
+
+    def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
+        bottom, top = _checks.test_weights("low", low), _checks.test_weights("high", high)
+        shape = _checks.broadcast(low=bottom, high=top)
+        bottom, top = np.broadcast_to(bottom, shape), np.broadcast_to(top, shape)
+        _checks.demand("low", bottom, bottom <= top, "low <= high", "swap the bounds")
+        object.__setattr__(self, "low", bottom)
+        object.__setattr__(self, "high", top)
+
+    @classmethod
+    def of(cls, weights: WeightBox | ArrayLike) -> WeightBox:
+        """A box as it is; known weights as a box without extent.
+
+        Examples
+        --------
+        >>> import shiftproof as shp
+        >>> shp.WeightBox.of([1.0, 2.0]).low
+        array([1., 2.])
+        """
+        return weights if isinstance(weights, WeightBox) else cls(weights, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class CoherentBox:
+    """All weights move together, within the convex hull of some candidates.
+
+    Parameters
+    ----------
+    candidates : array (v, n)
+        One row of weights per vertex. Calibration and test weights have the same vertices in the
+        same order.
+
+    Examples
+    --------
+    A rate of the second group between .8 and .9, at a source rate of .5:
+
+    >>> import shiftproof as shp
+    >>> box = shp.CoherentBox.from_rates([0, 1, 1], [0.5, 0.5], [0.1, 0.8], [0.2, 0.9])
+    >>> box.candidates.round(3)
+    array([[0.2, 1.8, 1.8],
+           [0.4, 1.6, 1.6]])
+    """
+
+    candidates: FloatArray
+
+    def __init__(self, candidates: ArrayLike) -> None:
+        array = _checks.test_weights("candidates", candidates)
+        if array.ndim < 2 or len(array) == 0:
+            raise InputError(
+                "candidates",
+                "shape (v, n)",
+                f"shape {array.shape}",
+                "one row of weights per vertex",
+            )
+        object.__setattr__(self, "candidates", array)
+
+    @classmethod
+    def from_rates(
+        cls, groups: ArrayLike, source: ArrayLike, low: ArrayLike, high: ArrayLike
+    ) -> CoherentBox:
+        """Weights target_g / source_g of examples in known groups, target rates within bounds.
+
+        Parameters
+        ----------
+        groups : array (n,) of integers
+            The group of each example.
+        source : array (g,)
+            The rate of each group where calibration data come from. A group with rate 0 has
+            infinite weight, or weight 0 where its target rate is 0 too.
+        low, high : arrays (g,)
+            Bounds on the target rates, which sum to 1.
+        """
+        vertices = rate_vertices(low, high)
+        rates = _checks.vector("source", source, length=vertices.shape[1])
+        _checks.demand("source", rates, rates >= 0, "rates of at least 0", "pass group rates")
+        group = _checks.indices("groups", groups, length=np.size(groups), below=len(rates))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weights = np.where(vertices > 0, vertices / rates, 0.0)
+        return cls(weights[:, group])
+
+
+def rate_vertices(low: ArrayLike, high: ArrayLike) -> FloatArray:
+    """The vertices of { p : low <= p <= high, sum p = 1 }: all rates but one at a bound.
+
+    Examples
+    --------
+    >>> from shiftproof.risk import rate_vertices
+    >>> rate_vertices([0.1, 0.8], [0.2, 0.9]).round(3)
+    array([[0.1, 0.9],
+           [0.2, 0.8]])
+    """
+    bottom = _checks.vector("low", low)
+    top = _checks.vector("high", high, length=len(bottom))
+    good = (bottom >= 0) & (bottom <= top) & (top <= 1)
+    _checks.demand("low", bottom, good, "0 <= low <= high <= 1", "pass bounds on rates")
+    if len(bottom) > _MOST_GROUPS:
+        raise InputError(
+            "low",
+            f"at most {_MOST_GROUPS} groups",
+            f"{len(bottom)}",
+            "pool rare groups, or bound each weight on its own with WeightBox",
+        )
+    found: dict[tuple[float, ...], tuple[float, ...]] = {}
+    for free in range(len(bottom)):
+        others = [index for index in range(len(bottom)) if index != free]
+        for corner in product(*((bottom[index], top[index]) for index in others)):
+            # One minus the others, in decimals: .9 is left of 1 - .1.
+            rest = round(1.0 - math.fsum(corner), 12)
+            if bottom[free] <= rest + 1e-12 and rest - 1e-12 <= top[free]:
+                vertex = (*corner[:free], rest, *corner[free:])
+                found.setdefault(tuple(round(rate, 12) for rate in vertex), vertex)
+    if not found:
+        raise InputError(
+            "low",
+            "bounds between which some rates sum to 1",
+            f"sums from {bottom.sum():.6g} to {top.sum():.6g}",
+            "widen the bounds",
+        )
+    return np.array(sorted(found.values()))
+
+
+class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
+    """The worst case of :class:`RiskCurve` over a box of weights, with the same face.
+
+    For each alpha the largest sum over the box is again one non-increasing curve:
+
+        max_w w (L - alpha) = high (L - alpha)_+ + low min(L, alpha) - low alpha.
+
+    Applies when the true weights, up to one constant, lie in the box; if they do so with
+    probability 1 - delta, then E[loss] <= alpha + delta Lmax.
+
+    Parameters
+    ----------
+    losses : LossCurves
+    box : WeightBox
+        Bounds on the weights of the calibration examples, shape (n,).
+
+    Examples
+    --------
+    >>> import shiftproof as shp
+    >>> losses = shp.LossCurves.hinges([1.0, 2.0, 4.0], bound=10.0)
+    >>> curve = shp.BoxedCurve(losses, shp.WeightBox([0.9, 0.9, 0.9], [1.1, 1.1, 1.1]))
+    >>> farthest = shp.LossCurves.hinges([6.0], bound=10.0)
+    >>> round(float(curve.threshold(1.0, shp.WeightBox(0.9, 1.1), worst=farthest)[0]), 4)
+    3.2
+    """
+
+    def __init__(self, losses: LossCurves, box: WeightBox) -> None:
+        self.losses = calibration_losses(losses)
+        low = calibration_weights(box.low, losses)
+        self.box = WeightBox(low, calibration_weights(box.high, losses))
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def risk(self, thresholds: ArrayLike) -> FloatArray:
+        """The largest weighted mean loss over the box, max_w sum w L(lam) / sum w.
+
+        It is reached where the examples with the largest losses have their upper weights.
+        """
+        lam = _checks.thresholds(thresholds, self.losses.lower)
+        return np.array([self._risk_at(one) for one in lam.ravel()]).reshape(lam.shape)
+
+    def threshold(
+        self,
+        alpha: ArrayLike,
+        test_weights: WeightBox | ArrayLike,
+        *,
+        worst: float | LossCurves,
+    ) -> FloatArray:
+        """The smallest threshold that meets alpha for every weight in the box.
+
+        As :meth:`RiskCurve.threshold`; the weight of a test point has bounds too. One curve is
+        built for each distinct alpha.
+        """
+        box = WeightBox.of(test_weights)
+        level = _checks.risk_level(alpha, self.losses.bound)
+        question = Question.of(worst, self.losses, alpha=level, low=box.low, high=box.high)
+        alphas, low, high = (question.flat(each) for each in (level, box.low, box.high))
+        points = TestPoints(alphas, low, high, question.worst)
+        result = np.empty(len(points))
+        for one in np.unique(alphas):
+            index = np.flatnonzero(alphas == one)
+            some = points if len(index) == len(points) else points.select(index)
+            result[index] = self._augmented(float(one)).thresholds(some)
+        return result.reshape(question.shape)
+
+    def reweighted(self, box: WeightBox) -> BoxedCurve:
+        """The same examples in another box."""
+        return BoxedCurve(self.losses, box)
+
+    def merge(self, others: BoxedCurve | Iterable[BoxedCurve]) -> BoxedCurve:
+        """The worst case of all examples together."""
+        curves = [self, *([others] if isinstance(others, BoxedCurve) else others)]
+        box = WeightBox(
+            np.concatenate([curve.box.low for curve in curves]),
+            np.concatenate([curve.box.high for curve in curves]),
+        )
+        return BoxedCurve(LossCurves.concatenate([curve.losses for curve in curves]), box)
+
+    def _risk_at(self, lam: float) -> float:
+        losses = self.losses.at(lam)
+        order = np.argsort(-losses)
+        loss, low, high = losses[order], self.box.low[order], self.box.high[order]
+        # With the k largest losses at their upper weights, for every k.
+        gain = np.concatenate([[0.0], np.cumsum((high - low) * loss)])
+        mass = np.concatenate([[0.0], np.cumsum(high - low)])
+        means = (total(low * loss) + gain) / np.maximum(total(low) + mass, np.finfo(float).tiny)
+        if self._weightless:
+            raise InputError("box", "some upper weight above 0", "none", "no example counts")
+        return float(means.max())
+
+    def _augmented(self, alpha: float) -> Augmented:
+        below, above = self.losses.split(alpha)
+        low, high = self.box.low, self.box.high
+        curve = Layout.of(LossCurves.concatenate([below, above])).weighted(
+            np.concatenate([low, high]),
+            base=total(low * below.tail) + total(high * above.tail),
+            slack=16 * UNIT * alpha * total(high),  # each curve was cut at alpha, rounded
+        )
+        return Augmented(
+            curve, total(low), self._weightless, self.losses.lower, lambda: self._in_rationals
+        )
+
+    @property
+    def _weightless(self) -> bool:
+        return not self.box.high.any()
+
+    def _heaviest(self, test_weights: WeightBox | ArrayLike) -> FloatArray:
+        return WeightBox.of(test_weights).high
+
+    def _in_each_direction(
+        self, test_weights: WeightBox | ArrayLike, shape: tuple[int, int]
+    ) -> WeightBox:
+        box = WeightBox.of(test_weights)
+        return WeightBox(
+            _checks.per_row("low", box.low, shape), _checks.per_row("high", box.high, shape)
+        )
+
+    @cached_property
+    def _in_rationals(self) -> exact.WorstCaseSum:
+        return exact.WorstCaseSum(self.losses, self.box.low, self.box.high)
+
+
+class CoherentCurve(ThresholdRule[CoherentBox]):
+    """The worst case of :class:`RiskCurve` over weights that move together, with the same face.
+
+    The largest of the thresholds at the vertices. Much tighter than a box for each example when
+    what is uncertain is a few group rates.
+
+    Examples
+    --------
+    >>> import shiftproof as shp
+    >>> losses = shp.LossCurves.steps([1.0, 2.0, 3.0, 4.0])
+    >>> rates = dict(source=[0.5, 0.5], low=[0.1, 0.8], high=[0.2, 0.9])
+    >>> curve = shp.CoherentCurve(losses, shp.CoherentBox.from_rates([0, 0, 1, 1], **rates))
+    >>> curve.threshold(0.5, shp.CoherentBox.from_rates([0, 1], **rates), worst=1.0)
+    array([3., 4.])
+    """
+
+    def __init__(self, losses: LossCurves, box: CoherentBox) -> None:
+        first, *others = box.candidates
+        curve = RiskCurve(losses, first)
+        self.losses, self.box = losses, box
+        self._curves = [curve, *(curve.reweighted(weights) for weights in others)]
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def risk(self, thresholds: ArrayLike) -> FloatArray:
+        """The largest weighted mean loss over the candidates."""
+        worst: FloatArray = np.max([curve.risk(thresholds) for curve in self._curves], axis=0)
+        return worst
+
+    def threshold(
+        self, alpha: ArrayLike, test_weights: CoherentBox, *, worst: float | LossCurves
+    ) -> FloatArray:
+        """The smallest threshold that meets alpha for all weights in the hull."""
+        weights = self._matching(test_weights)
+        pairs = zip(self._curves, weights, strict=True)
+        each = [curve.threshold(alpha, w, worst=worst) for curve, w in pairs]
+        largest: FloatArray = np.max(each, axis=0)
+        return largest
+
+    def reweighted(self, box: CoherentBox) -> CoherentCurve:
+        """The same examples under other candidates."""
+        return CoherentCurve(self.losses, box)
+
+    def merge(self, others: CoherentCurve | Iterable[CoherentCurve]) -> CoherentCurve:
+        """The worst case of all examples together; vertex k of one goes with vertex k of all."""
+        curves = [self, *([others] if isinstance(others, CoherentCurve) else others)]
+        for curve in curves:
+            self._matching(curve.box)
+        box = CoherentBox(np.concatenate([curve.box.candidates for curve in curves], axis=1))
+        return CoherentCurve(LossCurves.concatenate([curve.losses for curve in curves]), box)
+
+    @property
+    def _weightless(self) -> bool:
+        return not self.box.candidates.any()
+
+    def _heaviest(self, test_weights: CoherentBox) -> FloatArray:
+        heaviest: FloatArray = self._matching(test_weights).max(axis=0)
+        return heaviest
+
+    def _in_each_direction(self, test_weights: CoherentBox, shape: tuple[int, int]) -> CoherentBox:
+        rows = self._matching(test_weights)
+        return CoherentBox([_checks.per_row("test_weights", row, shape) for row in rows])
+
+    def _matching(self, box: CoherentBox) -> FloatArray:
+        vertices, wanted = len(box.candidates), len(self._curves)
+        if vertices != wanted:
+            raise InputError(
+                "test_weights",
+                f"{wanted} candidates, as in calibration",
+                f"{vertices}",
+                "build both boxes from the same rates",
+            )
+        return box.candidates

@@ -1,0 +1,192 @@
+"""The threshold in rational numbers, for the few questions that rounding cannot decide.
+
+A budget often equals a level of the curve exactly: with n = 99 unit weights and alpha = .1 the
+budget is .1 * 100 - 1 = 9 examples, and in floating point either 9 or a little less. Such ties are
+decided here from the definition, in :class:`~fractions.Fraction`. A float is read as its shortest
+decimal, so that .1 means 1/10, as the person who wrote it does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import groupby, islice
+
+import numpy as np
+
+from shiftproof._types import FloatArray
+from shiftproof.risk.curves import LossCurves
+
+_Ramp = tuple[float, float, float]  # knot, slope, height
+_Example = tuple[float, float, float, tuple[_Ramp, ...]]  # low, high, tail, ramps
+
+
+class WorstCaseSum:
+    """sum_i max over w in [low_i, high_i] of w (L_i(lam) - alpha); low = high: weights are known.
+
+    A threshold meets alpha where this sum, taken over the calibration examples and the worst case
+    of the test point, is at most zero (paper eq. 9-12, multiplied by the sum of the weights).
+    """
+
+    def __init__(self, losses: LossCurves, low: FloatArray, high: FloatArray) -> None:
+        self._losses, self._low, self._high = losses, low, high
+        self._low_total = exact_sum(low)
+
+    def at(self, lam: Fraction, alpha: Fraction) -> Fraction:
+        """The sum at a threshold."""
+        # An example without loss contributes -alpha low_i; the others are added one by one.
+        result = -alpha * self._low_total
+        for (low, high, tail, ramps), count in self._with_loss(lam).items():
+            loss = rational(tail) + sum((_ramp(ramp, lam) for ramp in ramps), Fraction(0))
+            below, above = min(loss, alpha), max(loss - alpha, Fraction(0))
+            result += count * (rational(low) * below + (rational(high) * above if above else 0))
+        return result
+
+    def breakpoints(self, start: float, stop: float, alpha: Fraction) -> set[Fraction]:
+        """All places in [start, stop] where the sum bends or jumps."""
+        losses = self._losses
+        margin = 1e-9 * (abs(start) if np.isfinite(start) else 0.0)
+        with np.errstate(invalid="ignore"):
+            crossing = losses.knots - np.maximum(float(alpha) - losses.bases, 0.0) / losses.slopes
+        near = np.zeros(len(losses.knots), bool)
+        for places in (losses.knots, losses.bottoms, crossing):
+            near |= (places >= start - margin) & (places <= stop + margin)
+        found: set[Fraction] = set()
+        for index in np.flatnonzero(near).tolist():
+            knot, slope, height = self._ramp(index)
+            if not np.isfinite(knot):
+                continue
+            found.add(rational(knot))
+            if np.isfinite(slope):
+                room = max(alpha - self._base(index), Fraction(0))
+                found.add(rational(knot) - room / rational(slope))
+                if np.isfinite(height):
+                    found.add(rational(knot) - rational(height) / rational(slope))
+        return found
+
+    def _ramp(self, index: int) -> _Ramp:
+        losses = self._losses
+        return (
+            float(losses.knots[index]),
+            float(losses.slopes[index]),
+            float(losses.heights[index]),
+        )
+
+    def _base(self, index: int) -> Fraction:
+        """The level from which a ramp rises: the tail and the ramps of its example before it."""
+        owner = self._losses.owner
+        first = int(np.searchsorted(owner, owner[index]))
+        heights = (rational(float(height)) for height in self._losses.heights[first:index])
+        return rational(float(self._losses.tail[owner[index]])) + sum(heights, Fraction(0))
+
+    def _with_loss(self, lam: Fraction) -> Counter[_Example]:
+        """The examples with a loss at `lam`, equal ones counted together.
+
+        Of a ramp that has surely reached its height only the height matters, which is what makes
+        examples equal; in doubt the ramp is kept as it is.
+        """
+        losses = self._losses
+        down, up = np.nextafter(float(lam), [-np.inf, np.inf])
+        full = losses.bottoms * (1 - np.sign(losses.bottoms) * 1e-12) > up
+        alive = losses.knots > down
+        owner = losses.owner[alive]
+        knots = np.where(full, np.inf, losses.knots)[alive].tolist()
+        slopes = np.where(full, np.inf, losses.slopes)[alive].tolist()
+        ramps = zip(knots, slopes, losses.heights[alive].tolist(), strict=True)
+        counts: Counter[_Example] = Counter()
+        held = np.array(losses.tail > 0)
+        held[owner] = False
+        for index in np.flatnonzero(held).tolist():
+            counts[self._example(index, ())] += 1
+        for index, members in groupby(owner.tolist()):
+            mine = len(list(members))
+            counts[self._example(index, tuple(islice(ramps, mine)))] += 1
+        return counts
+
+    def _example(self, index: int, ramps: tuple[_Ramp, ...]) -> _Example:
+        tail = float(self._losses.tail[index])
+        return float(self._low[index]), float(self._high[index]), tail, ramps
+
+
+def threshold(
+    sums: tuple[WorstCaseSum, WorstCaseSum], alpha: float, start: float, stop: float
+) -> float:
+    """The smallest lam in [start, stop] at which the sums together are at most zero; else inf.
+
+    Between two breakpoints the sum is a straight line, so two of its values give the crossing.
+    """
+    level = rational(alpha)
+
+    def excess(lam: Fraction) -> Fraction:
+        return sums[0].at(lam, level) + sums[1].at(lam, level)
+
+    grid = _grid(sums, level, start, stop)
+    low, high = 0, len(grid)  # the first place that will do lies in low..high
+    while low < high:
+        middle = (low + high) // 2
+        if excess(grid[middle]) <= 0:
+            high = middle
+        else:
+            low = middle + 1
+    if low == 0:
+        endless = np.isneginf(start) and excess(grid[0] - 1) <= 0
+        return start if endless else float_above(grid[0])
+    left = grid[low - 1]
+    right = grid[low] if low < len(grid) else None
+    inside = left + 1 if right is None else (left + right) / 2
+    at_left = excess(left)
+    fall = at_left - excess(inside)
+    if fall <= 0:
+        return math.inf if right is None else float_above(right)
+    crossing = left + at_left * (inside - left) / fall
+    return float_above(crossing if right is None else min(crossing, right))
+
+
+def _grid(
+    sums: tuple[WorstCaseSum, WorstCaseSum], level: Fraction, start: float, stop: float
+) -> list[Fraction]:
+    """The finite ends of [start, stop] and all breakpoints between them."""
+    first = rational(start) if math.isfinite(start) else None
+    last = rational(stop) if math.isfinite(stop) else None
+    ends = {end for end in (first, last) if end is not None}
+    inside = {
+        place
+        for one in sums
+        for place in one.breakpoints(start, stop, level)
+        if (first is None or place >= first) and (last is None or place <= last)
+    }
+    return sorted(inside | ends) or [Fraction(0)]
+
+
+def rational(value: float) -> Fraction:
+    """The shortest decimal that reads as this float, as a fraction."""
+    return Fraction(repr(float(value)))
+
+
+def float_above(value: Fraction) -> float:
+    """The float that reads as `value`, or the next one above it."""
+    near = float(value)
+    return near if rational(near) >= value else float(np.nextafter(near, np.inf))
+
+
+def exact_sum(values: Iterable[float] | FloatArray) -> Fraction:
+    """The sum of the shortest decimals; equal values are counted together."""
+    wide = Context(prec=4000)  # more digits than any sum of floats can have: nothing is rounded
+    total = Decimal(0)
+    for value, count in Counter(np.asarray(values).tolist()).items():
+        total = wide.add(total, wide.multiply(Decimal(repr(value)), Decimal(count)))
+    return Fraction(total)
+
+
+def _ramp(ramp: _Ramp, lam: Fraction) -> Fraction:
+    """min(slope (knot - lam)_+, height) in rational numbers, infinite parts as limits."""
+    knot, slope, height = ramp
+    if np.isfinite(knot) and rational(knot) <= lam:
+        return Fraction(0)
+    if np.isinf(slope) or np.isinf(knot):
+        return rational(height)
+    rise = rational(slope) * (rational(knot) - lam)
+    return min(rise, rational(height)) if np.isfinite(height) else rise
