@@ -174,7 +174,7 @@ class RiskCurve(ThresholdRule[ArrayLike]):
         Parameters
         ----------
         uniforms : array
-            U, independent and uniform on [0, 1): ``keys.uniforms(keys.row_keys(...))`` gives every
+            U, independent and uniform on (0, 1): ``keys.uniforms(keys.row_keys(...))`` gives every
             row its own.
 
         Examples
@@ -194,10 +194,9 @@ class RiskCurve(ThresholdRule[ArrayLike]):
         level = _checks.risk_level(alpha, self.losses.bound)
         weight = _checks.test_weights("test_weights", test_weights)
         chance = _checks.floats("uniforms", uniforms)
-        good = (chance >= 0) & (chance < 1)
-        _checks.demand(
-            "uniforms", chance, good, "numbers in [0, 1)", "draw them with keys.uniforms"
-        )
+        good = (chance > 0) & (chance < 1)
+        expected = "numbers strictly between 0 and 1"
+        _checks.demand("uniforms", chance, good, expected, "draw them with keys.uniforms")
         shape = _checks.broadcast(alpha=level, test_weights=weight, uniforms=chance)
         a, w, u = (np.broadcast_to(each, shape).ravel() for each in (level, weight, chance))
         # p(r) > alpha  iff  sum_{R_i > r} W_i + U sum_{R_i = r} W_i > alpha (sum W_i + W) - U W.
