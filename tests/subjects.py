@@ -19,6 +19,7 @@ WEIGHTS = st.one_of(
     st.floats(1e-3, 1e3, allow_subnormal=False),
     st.sampled_from([1e-30, 1e-9, 1e9, 1e30]),
 )
+WHOLE_WEIGHTS = st.sampled_from([0.0, 1.0, 1.0, 2.0, 3.0, 7.0])
 UP_TO_SIX = st.integers(1, 6)
 BOUND = 10.0
 

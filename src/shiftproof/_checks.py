@@ -117,15 +117,14 @@ def thresholds(values: ArrayLike, lower: float) -> FloatArray:
     return array
 
 
-def per_row(name: str, values: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
-    """One number, or one for each row of `shape`, repeated along the row and flattened."""
+def each(name: str, values: ArrayLike, length: int) -> FloatArray:
+    """One number for all, or one for each of `length` examples."""
     array = floats(name, values)
-    if array.shape not in ((), shape[:1]):
+    if array.shape not in ((), (length,)):
         raise InputError(
-            name, f"one number or shape {shape[:1]}", f"shape {array.shape}", "one value per point"
+            name, f"one number or shape ({length},)", f"shape {array.shape}", "pass one value each"
         )
-    column = array if array.ndim == 0 else array[:, None]
-    return np.broadcast_to(column, shape).ravel()
+    return np.broadcast_to(array, length)
 
 
 def broadcast(**arrays: FloatArray) -> tuple[int, ...]:

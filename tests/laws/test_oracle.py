@@ -102,7 +102,7 @@ def test_randomized_miscoverage_is_that_of_the_definition(data):
     scores = data.draw(st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0]), min_size=1, max_size=6))
     weights = data.draw(st.lists(WEIGHTS, min_size=len(scores), max_size=len(scores)))
     weight, alpha = data.draw(WEIGHTS), data.draw(st.floats(0, 1))
-    chance = data.draw(st.floats(0, 1, exclude_min=True, exclude_max=True))
+    chance = data.draw(st.floats(2**-53, 1 - 2**-53))
     if sum(weights) + weight == 0:
         return
     curve = RiskCurve(LossCurves.steps(scores, lower=-np.inf), weights)

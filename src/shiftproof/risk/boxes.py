@@ -213,6 +213,8 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
         It is reached where the examples with the largest losses have their upper weights.
         """
         lam = _checks.thresholds(thresholds, self.losses.lower)
+        if self._weightless:
+            raise InputError("box", "some upper weight above 0", "none", "no example counts")
         return np.array([self._risk_at(one) for one in lam.ravel()]).reshape(lam.shape)
 
     def threshold(
@@ -260,8 +262,6 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
         gain = np.concatenate([[0.0], np.cumsum((high - low) * loss)])
         mass = np.concatenate([[0.0], np.cumsum(high - low)])
         means = (total(low * loss) + gain) / np.maximum(total(low) + mass, np.finfo(float).tiny)
-        if self._weightless:
-            raise InputError("box", "some upper weight above 0", "none", "no example counts")
         return float(means.max())
 
     def _augmented(self, alpha: float) -> Augmented:
@@ -284,12 +284,11 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
         return WeightBox.of(test_weights).high
 
     def _in_each_direction(
-        self, test_weights: WeightBox | ArrayLike, shape: tuple[int, int]
+        self, test_weights: WeightBox | ArrayLike, points: int, directions: int
     ) -> WeightBox:
         box = WeightBox.of(test_weights)
-        return WeightBox(
-            _checks.per_row("low", box.low, shape), _checks.per_row("high", box.high, shape)
-        )
+        low, high = (_checks.each("test_weights", end, points) for end in (box.low, box.high))
+        return WeightBox(np.repeat(low, directions), np.repeat(high, directions))
 
     @cached_property
     def _in_rationals(self) -> exact.WorstCaseSum:
@@ -356,9 +355,11 @@ class CoherentCurve(ThresholdRule[CoherentBox]):
         heaviest: FloatArray = self._matching(test_weights).max(axis=0)
         return heaviest
 
-    def _in_each_direction(self, test_weights: CoherentBox, shape: tuple[int, int]) -> CoherentBox:
-        rows = self._matching(test_weights)
-        return CoherentBox([_checks.per_row("test_weights", row, shape) for row in rows])
+    def _in_each_direction(
+        self, test_weights: CoherentBox, points: int, directions: int
+    ) -> CoherentBox:
+        rows = (_checks.each("test_weights", row, points) for row in self._matching(test_weights))
+        return CoherentBox([np.repeat(row, directions) for row in rows])
 
     def _matching(self, box: CoherentBox) -> FloatArray:
         vertices, wanted = len(box.candidates), len(self._curves)

@@ -276,8 +276,10 @@ class RiskCurve(ThresholdRule[ArrayLike]):
     def _heaviest(self, test_weights: ArrayLike) -> FloatArray:
         return _checks.test_weights("test_weights", test_weights)
 
-    def _in_each_direction(self, test_weights: ArrayLike, shape: tuple[int, int]) -> ArrayLike:
-        return _checks.per_row("test_weights", test_weights, shape)
+    def _in_each_direction(
+        self, test_weights: ArrayLike, points: int, directions: int
+    ) -> ArrayLike:
+        return np.repeat(_checks.each("test_weights", test_weights, points), directions)
 
     @cached_property
     def _descent(self) -> Descent:

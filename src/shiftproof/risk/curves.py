@@ -107,7 +107,7 @@ class LossCurves:
         ----------
         scores : array (n,)
             Distance from prediction to label, divided by the scale s(x) where there is one.
-        slopes : array (n,), optional
+        slopes : number or array (n,), optional
             The scale s(x_i) of a normalised score; 1 where left out.
         bound : float
             Lmax, for example the diameter of the label space (then no score may exceed it), or
@@ -126,7 +126,7 @@ class LossCurves:
         placed = knots > -np.inf
         _checks.demand("scores", knots, placed, "scores above -inf", "a distance is at least 0")
         bound, lower = _checks.bound_of(bound), _lower(lower)
-        slope = np.ones(n) if slopes is None else _checks.vector("slopes", slopes, length=n)
+        slope = _checks.each("slopes", 1.0 if slopes is None else slopes, n)
         good = (slope > 0) & np.isfinite(slope)
         _checks.demand("slopes", slope, good, "finite slopes above 0", "a scale s(x) is positive")
         height = math.inf if cap is None else _checks.scalar("cap", cap, "cap the loss at a number")

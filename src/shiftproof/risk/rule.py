@@ -88,15 +88,16 @@ class ThresholdRule(ABC, Generic[Weights]):
         if scores.ndim != 2:
             expected = "shape (points, directions)"
             raise InputError("worst_scores", expected, f"shape {scores.shape}", "one row per point")
+        points, directions = scores.shape
         worst = LossCurves.hinges(
             scores.ravel(),
-            _checks.per_row("slopes", slopes, scores.shape),
+            np.repeat(_checks.each("slopes", slopes, points), directions),
             bound=math.inf if cap is None else cap,
             cap=cap,
             lower=self.losses.lower,
         )
-        level = _checks.per_row("alpha", alpha, scores.shape)
-        weights = self._in_each_direction(test_weights, scores.shape)
+        level = np.repeat(_checks.each("alpha", alpha, points), directions)
+        weights = self._in_each_direction(test_weights, points, directions)
         return self.threshold(level, weights, worst=worst).reshape(scores.shape)
 
     def outcome(
@@ -135,8 +136,8 @@ class ThresholdRule(ABC, Generic[Weights]):
         """The largest weight that each test point can have."""
 
     @abstractmethod
-    def _in_each_direction(self, test_weights: Weights, shape: tuple[int, int]) -> Weights:
-        """The weights (m,), repeated for each of u directions, flattened."""
+    def _in_each_direction(self, test_weights: Weights, points: int, directions: int) -> Weights:
+        """The weights of the points, each repeated for its directions."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,162 @@
+"""Bad input is refused at the border, with what was expected, what came and how to mend it."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from shiftproof import keys
+from shiftproof.errors import InputError, ShiftproofError
+from shiftproof.risk import (
+    BoxedCurve,
+    CoherentBox,
+    CoherentCurve,
+    LossCurves,
+    RiskCurve,
+    WeightBox,
+    compressed,
+    rate_vertices,
+)
+
+INF, NAN = math.inf, math.nan
+STEPS = LossCurves.steps([1.0, 2.0])
+CURVE = RiskCurve(STEPS)
+HINGES = RiskCurve(LossCurves.hinges([1.0, 2.0], bound=5.0))
+WEIGHTLESS = RiskCurve(STEPS, [0.0, 0.0])
+STAIRS = {"bound": 1.0}
+
+BAD = {
+    "empty calibration": (lambda: LossCurves.steps([]), "calibrate on at least one"),
+    "empty hinges": (lambda: LossCurves.hinges([], bound=1), "calibrate on at least one"),
+    "empty stairs": (lambda: LossCurves.staircases([], [], [], [], bound=1), "at least one"),
+    "NaN score": (lambda: LossCurves.steps([1.0, NAN, NAN]), r"position 1 \(2 such values\)"),
+    "words": (lambda: LossCurves.steps(["a"]), "expected numbers"),
+    "ragged": (lambda: LossCurves.steps([[1.0], [1.0, 2.0]]), "expected numbers"),
+    "masked": (lambda: LossCurves.steps(np.ma.masked_equal([1.0, 2.0], 2.0)), "masked"),
+    "matrix of scores": (lambda: LossCurves.steps([[1.0]]), r"got shape \(1, 1\)"),
+    "missing bound": (lambda: LossCurves.hinges([1.0], bound=None), "bound: expected the largest"),
+    "NaN bound": (lambda: LossCurves.hinges([1.0], bound=NAN), "bound: expected the largest"),
+    "loss above bound": (lambda: LossCurves.hinges([6.0], bound=5.0), "at most the bound, 5.0"),
+    "stairs above bound": (
+        lambda: LossCurves.staircases([0], [1.0], [2.0], [0], bound=1.0),
+        "at most the bound",
+    ),
+    "no bound below": (lambda: LossCurves.hinges([1.0], bound=9.0, lower=-INF), "uncapped hinges"),
+    "cap above bound": (lambda: LossCurves.hinges([1.0], bound=2.0, cap=3.0), "at least the cap"),
+    "cap of zero": (lambda: LossCurves.hinges([1.0], bound=2.0, cap=0.0), "cap above 0"),
+    "negative slope": (lambda: LossCurves.hinges([1.0], [-1.0], bound=2.0), "slopes above 0"),
+    "slope count": (lambda: LossCurves.hinges([1.0], [1.0, 1.0], bound=2.0), r"shape \(1,\)"),
+    "rising stairs": (
+        lambda: LossCurves.staircases([0], [1.0, 2.0], [0.5, -0.1], [0, 0], **STAIRS),
+        "may not rise",
+    ),
+    "negative tail": (lambda: LossCurves.staircases([-1], [], [], [], **STAIRS), "at least 0"),
+    "owner out of range": (
+        lambda: LossCurves.staircases([0], [1.0], [0.5], [1], **STAIRS),
+        "integers from 0 to 0",
+    ),
+    "owner of a half": (
+        lambda: LossCurves.staircases([0], [1.0], [0.5], [0.5], **STAIRS),
+        "integers from 0 to 0",
+    ),
+    "drops count": (lambda: LossCurves.staircases([0], [1.0], [], [0], **STAIRS), r"shape \(1,\)"),
+    "lower of inf": (lambda: LossCurves.steps([1.0], lower=INF), "number or -inf"),
+    "unlike parts": (
+        lambda: CURVE.merge(RiskCurve(LossCurves.steps([1.0], lower=-1.0))),
+        "same loss",
+    ),
+    "thresholds count": (lambda: STEPS.at([1.0, 2.0, 3.0]), r"one number or shape \(2,\)"),
+    "infinite calibration loss": (
+        lambda: RiskCurve(LossCurves.hinges([INF], bound=INF)),
+        "finite calibration losses",
+    ),
+    "negative weight": (lambda: RiskCurve(STEPS, [1.0, -1.0]), "got -1.0 at position 1"),
+    "infinite weight": (lambda: RiskCurve(STEPS, [1.0, INF]), "finite weights"),
+    "NaN weight": (lambda: RiskCurve(STEPS, [1.0, NAN]), "no NaN"),
+    "weights count": (lambda: RiskCurve(STEPS, [1.0]), r"shape \(2,\), got shape \(1,\)"),
+    "weights too large": (lambda: RiskCurve(STEPS, [1e260, 1.0]), "divide all weights"),
+    "weights too small": (lambda: CURVE.reweighted([1e-260, 0.0]), "divide all weights"),
+    "negative alpha": (lambda: CURVE.threshold(-0.1, 1.0, worst=1.0), "between 0 and the bound"),
+    "alpha above bound": (lambda: CURVE.threshold(1.1, 1.0, worst=1.0), "between 0 and the bound"),
+    "NaN alpha": (lambda: CURVE.threshold(NAN, 1.0, worst=1.0), "no NaN"),
+    "negative test weight": (lambda: CURVE.threshold(0.1, -1.0, worst=1.0), "at least 0"),
+    "NaN test weight": (lambda: CURVE.threshold(0.1, [1.0, NAN], worst=1.0), "no NaN"),
+    "shapes": (lambda: CURVE.threshold([0.1, 0.2], [1, 2, 3], worst=1.0), "broadcast"),
+    "worst below bound": (lambda: HINGES.threshold(1.0, 1.0, worst=4.0), "at least the bound"),
+    "worst of NaN": (lambda: HINGES.threshold(1.0, 1.0, worst=NAN), "no NaN"),
+    "worst of two": (lambda: HINGES.threshold(1.0, 1.0, worst=[5.0, 6.0]), "one number"),
+    "worst of other lower": (
+        lambda: CURVE.threshold(0.1, 1.0, worst=LossCurves.steps([1.0], lower=-1)),
+        "lower end",
+    ),
+    "worst of wrong count": (
+        lambda: CURVE.threshold(0.1, [1.0, 2.0, 3.0], worst=STEPS),
+        "broadcast",
+    ),
+    "risk below lower": (lambda: CURVE.risk([-1.0]), "at least the lower end"),
+    "risk without weight": (lambda: WEIGHTLESS.risk([1.0]), "some weight above 0"),
+    "directions": (lambda: HINGES.directional(1.0, 1.0, [1.0, 2.0]), "points, directions"),
+    "weights per direction": (
+        lambda: HINGES.directional(1.0, [1.0, 2.0], [[1.0, 2.0]]),
+        r"one number or shape \(1,\)",
+    ),
+    "randomized distance": (lambda: HINGES.randomized(1.0, 1.0, 0.5), "expected miscoverage"),
+    "randomized with u = 1": (lambda: CURVE.randomized(0.1, 1.0, 1.0), "strictly between"),
+    "box upside down": (lambda: WeightBox([2.0], [1.0]), "low <= high"),
+    "box negative": (lambda: WeightBox([-1.0], [1.0]), "at least 0"),
+    "box shapes": (lambda: WeightBox([1.0, 1.0], [1.0, 2.0, 3.0]), "broadcast"),
+    "box infinite": (lambda: BoxedCurve(STEPS, WeightBox([1, 1], [1, INF])), "finite weights"),
+    "box count": (lambda: BoxedCurve(STEPS, WeightBox([1], [1])), r"shape \(2,\)"),
+    "box without weight": (
+        lambda: BoxedCurve(STEPS, WeightBox([0, 0], [0, 0])).risk([1.0]),
+        "some upper weight",
+    ),
+    "candidates": (lambda: CoherentBox([1.0, 2.0]), r"shape \(v, n\)"),
+    "candidates differ": (
+        lambda: CoherentCurve(STEPS, CoherentBox([[1, 1], [2, 1]])).threshold(
+            0.1, CoherentBox([[1.0]]), worst=1.0
+        ),
+        "2 candidates",
+    ),
+    "rates sum": (lambda: rate_vertices([0.1, 0.1], [0.2, 0.2]), "some rates sum to 1"),
+    "rates order": (lambda: rate_vertices([0.9, 0.1], [0.2, 0.2]), "low <= high"),
+    "too many groups": (lambda: rate_vertices([0.0] * 20, [1.0] * 20), "at most 12 groups"),
+    "unknown group": (
+        lambda: CoherentBox.from_rates([2], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]),
+        "integers from 0 to 1",
+    ),
+    "knots to keep": (lambda: compressed(CURVE, 0), "at least 1"),
+    "nothing to compress": (lambda: compressed(WEIGHTLESS, 3), "some weight above 0"),
+    "seed": (lambda: keys.row_keys(0.5, "x", 3), "expected an integer"),
+    "ids": (lambda: keys.row_keys(1, "x", [0.5]), "integers or strings"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused_with_a_reason(name):
+    call, message = BAD[name]
+    with pytest.raises(InputError, match=message) as caught:
+        call()
+    error = caught.value
+    assert isinstance(error, ShiftproofError)
+    assert isinstance(error, ValueError)
+    assert all((error.name, error.expected, error.got, error.repair))
+
+
+def test_errors_survive_a_process_boundary():
+    with pytest.raises(InputError) as caught:
+        LossCurves.steps([])
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own bytes
+    assert str(again) == str(caught.value)
+    assert again.repair == caught.value.repair
+
+
+def test_rounding_in_a_distance_is_not_an_error():
+    diameter = 10.0
+    LossCurves.hinges([np.nextafter(diameter, INF)], bound=diameter)
+
+
+def test_worst_is_never_a_default():
+    with pytest.raises(TypeError, match="worst"):
+        CURVE.threshold(0.1, 1.0)
