@@ -132,7 +132,8 @@ class _Outline:
             there = slice(start + 1, stop + 1)
             width = self.places[there] - self.places[start]
             slope = float(((self.left[there] - self.right[start]) / width).max())
-            line = self.right[start] + np.where(slope < 0, slope * width, 0.0)
+            fall = slope * width if slope < 0 else np.zeros_like(width)  # 0 * inf at the last knot
+            line = self.right[start] + fall
             end = max(float(line[-1]), float(self.left[stop]))
             inner = (line[:-1] - self.right[there][:-1]).max(initial=0.0)
             price = max(price, float(inner), end - float(self.left[stop]))

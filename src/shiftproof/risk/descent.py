@@ -15,7 +15,7 @@ import numpy as np
 
 from shiftproof._types import BoolArray, FloatArray, IntArray
 from shiftproof.risk.curves import LossCurves
-from shiftproof.risk.sums import UNIT, running_sum
+from shiftproof.risk.sums import UNIT, leftover, running_sum
 
 #: Queries are answered in blocks that stay in the processor's cache.
 _BLOCK = 1 << 15
@@ -83,6 +83,7 @@ class Layout:
             finite = np.isfinite(span)
             rises[finite] += slope[finite] * span[finite]
         levels = running_sum(np.concatenate([[base], rises]))
+        slack += leftover(len(levels), float(levels[-1]))
         return Descent(self.thresholds, levels, self.bends is not None, slack)
 
 
@@ -124,7 +125,8 @@ class Descent:
 
     def outline(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """From left to right: the finite or infinite knots, S just before each, and S at each."""
-        first = np.flatnonzero(np.diff(self.thresholds, prepend=np.nan) != 0)
+        new = self.thresholds[1:] != self.thresholds[:-1]
+        first = np.flatnonzero(np.concatenate([[True], new]))
         last = np.append(first[1:], len(self.thresholds)) - 1
         before = last if self.linear else np.minimum(last + 1, len(self.levels) - 1)
         return self.thresholds[first][::-1], self.levels[before][::-1], self.levels[first][::-1]
