@@ -27,6 +27,9 @@ from shiftproof.risk.sums import UNIT
 #: Finite test weights beyond this overflow in products: they are treated in rational numbers.
 _EXTREME = 1e200
 
+#: Points are answered in blocks that stay in the processor's cache.
+_BLOCK = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class TestPoints:
@@ -45,6 +48,12 @@ class TestPoints:
         low = self.low[index]
         high = low if self.low is self.high else self.high[index]
         return TestPoints(self.alpha[index], low, high, self.worst.select(index))
+
+    def between(self, start: int, stop: int) -> TestPoints:
+        """The points start, ..., stop - 1."""
+        low = self.low[start:stop]
+        high = low if self.low is self.high else self.high[start:stop]
+        return TestPoints(self.alpha[start:stop], low, high, self.worst.between(start, stop))
 
     def with_finite_weights(self) -> TestPoints:
         """An infinite weight replaced by the lower one, or by zero where that is infinite too."""
@@ -95,6 +104,13 @@ class Augmented:
 
         Never beyond D(x), where the worst case has reached zero and the set holds every label.
         """
+        result = np.empty(len(points))
+        for start in range(0, len(points), _BLOCK):
+            stop = min(start + _BLOCK, len(points))
+            result[start:stop] = self._of_block(points.between(start, stop))
+        return result
+
+    def _of_block(self, points: TestPoints) -> FloatArray:
         alone = np.isinf(points.low) | self.weightless
         endless = np.isinf(points.high)
         if not (alone | endless).any():

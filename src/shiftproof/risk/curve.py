@@ -283,7 +283,10 @@ class RiskCurve(ThresholdRule[ArrayLike]):
 
     @cached_property
     def _descent(self) -> Descent:
-        return self._layout.weighted(self.weights, total(self.weights * self.losses.tail))
+        tail = self.losses.tail
+        return self._layout.weighted(
+            self.weights, total(self.weights * tail) if tail.any() else 0.0
+        )
 
     @cached_property
     def _augmented(self) -> Augmented:
@@ -336,6 +339,8 @@ class RandomizedThreshold:
 
 def calibration_losses(losses: LossCurves) -> LossCurves:
     """Losses that can be summed: finite wherever a threshold may lie."""
+    if np.isfinite(losses.bound):
+        return losses
     largest = losses.at(losses.lower)
     _checks.demand(
         "losses",

@@ -307,6 +307,18 @@ class LossCurves:
             self.lower,
         )
 
+    def between(self, start: int, stop: int) -> LossCurves:
+        """The curves start, ..., stop - 1, without copying them."""
+        first, last = np.searchsorted(self.owner, (start, stop))
+        return replace(
+            self,
+            tail=self.tail[start:stop],
+            owner=self.owner[first:last] - start,
+            knots=self.knots[first:last],
+            slopes=self.slopes[first:last],
+            heights=self.heights[first:last],
+        )
+
     def spread(self, n: int) -> LossCurves:
         """One curve as the worst case of n points; n curves as they are."""
         if len(self) == n:

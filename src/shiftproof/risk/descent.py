@@ -17,9 +17,6 @@ from shiftproof._types import BoolArray, FloatArray, IntArray
 from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.sums import UNIT, leftover, running_sum
 
-#: Queries are answered in blocks that stay in the processor's cache.
-_BLOCK = 1 << 15
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -32,16 +29,24 @@ class Layout:
     thresholds: FloatArray
     example: IntArray
     bends: FloatArray | None
-    jumps: FloatArray
+    jumps: FloatArray | None
 
     @classmethod
     def of(cls, losses: LossCurves) -> Layout:
         """Sort the ramps: the only step that costs more than linear time."""
+        endless = np.isfinite(losses.slopes).all() and np.isinf(losses.heights).all()
+        if not (losses.jumps_only or endless):
+            return cls._of_polyline(losses)
+        # Steps or uncapped hinges: each ramp acts at its knot alone.
+        order = np.argsort(losses.knots)[::-1]
+        thresholds = np.empty(len(order) + 1)
+        np.take(losses.knots, order, out=thresholds[:-1], mode="clip")
+        thresholds[-1] = -np.inf
+        example = losses.owner[order]
         if losses.jumps_only:
-            order = np.argsort(losses.knots)[::-1]
-            thresholds = np.append(losses.knots[order], -np.inf)
-            return cls(thresholds, losses.owner[order], None, losses.heights[order])
-        return cls._of_polyline(losses)
+            return cls(thresholds, example, None, _reordered(losses.heights, order))
+        np.maximum(thresholds, losses.lower, out=thresholds)
+        return cls(thresholds, example, _reordered(losses.slopes, order), None)
 
     @classmethod
     def _of_polyline(cls, losses: LossCurves) -> Layout:
@@ -59,8 +64,8 @@ class Layout:
             [losses.knots[sloped], losses.bottoms[capped], losses.knots[jump], losses.knots[jump]]
         )
         places = np.maximum(places, losses.lower)
-        # Stable: of two vertices at one place the foot of a jump comes before its top.
-        order = np.argsort(-places, kind="stable")
+        # Stable where S jumps: of two vertices at one place the foot comes before the top.
+        order = np.argsort(-places, kind="stable") if len(jump) else np.argsort(places)[::-1]
         thresholds = np.append(places[order], losses.lower)
         return cls(thresholds, losses.owner[ramp[order]], bends[order], jumps[order])
 
@@ -70,19 +75,19 @@ class Layout:
         `slack` bounds the error of S that comes from rounding in the ramps themselves.
         """
         weight = weights[self.example]
-        rises = self.jumps * weight
+        levels = np.empty(len(self.thresholds))
+        levels[0], rises = base, levels[1:]
         if self.bends is not None:
-            bends = self.bends * weight
-            up, down = np.maximum(bends, 0.0), np.maximum(-bends, 0.0)
-            slope = running_sum(up)
+            slope, uncertainty = _slopes_after(self.bends * weight)
             span = _widths(self.thresholds)
-            if down.any():
-                slope = np.maximum(slope - running_sum(down), 0.0)
-                reach = float(span[np.isfinite(span)].sum())
-                slack += 16 * UNIT * float(up.sum()) * (reach + _largest(self.thresholds))
-            finite = np.isfinite(span)
-            rises[finite] += slope[finite] * span[finite]
-        levels = running_sum(np.concatenate([[base], rises]))
+            span[np.isinf(span)] = 0.0  # an edge without end is flat
+            slack += uncertainty * (float(span.sum()) + _largest(self.thresholds))
+            np.multiply(slope, span, out=rises)
+            if self.jumps is not None:
+                rises += self.jumps * weight
+        elif self.jumps is not None:
+            np.multiply(self.jumps, weight, out=rises)
+        levels = running_sum(levels)
         slack += leftover(len(levels), float(levels[-1]))
         return Descent(self.thresholds, levels, self.bends is not None, slack)
 
@@ -137,24 +142,17 @@ class Descent:
         `band` bounds the rounding of budget and levels together. The edge is chosen with it taken
         off, so that a tie never leads too far down; where the answer is not marked it is right.
         """
-        result, doubtful = np.empty_like(budget), np.empty(budget.shape, bool)
         last = len(self.levels) - 1
-        for start in range(0, len(budget), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            safe = budget[block] - band[block]
-            index = self.levels.searchsorted(safe, side="right") - 1
-            after = np.minimum(index + 1, last)
-            next_level = self.levels[after]
-            risky = budget[block] + band[block]
-            doubtful[block] = (next_level <= risky) & (index < last)
-            if self.linear:
-                sigma = np.zeros(1)
-                result[block] = self._on_edge(index, budget[block], sigma, sigma)
-                width = (risky - safe) / self._slopes[np.clip(index, 0, last - 1)]
-                doubtful[block] |= (width > self.tolerance) & (index >= 0) & (index < last)
-            else:
-                result[block] = self.thresholds[np.maximum(index, 0)]
-            result[block][index < 0] = np.inf
+        safe, risky = budget - band, budget + band
+        index = self.levels.searchsorted(safe, side="right") - 1
+        doubtful = (self.levels[np.minimum(index + 1, last)] <= risky) & (index < last)
+        result = self.thresholds[np.maximum(index, 0)]
+        if self.linear:
+            none = np.zeros(1)
+            result = self._on_edge(index, budget, none, none)
+            width = (risky - safe) / self._slopes[np.clip(index, 0, last - 1)]
+            doubtful |= (width > self.tolerance) & (index >= 0) & (index < last)
+        result[index < 0] = np.inf
         return result, doubtful
 
     def lowest_on_line(
@@ -165,20 +163,6 @@ class Descent:
         Slopes are finite; one of zero is no line at all. To the right of `knot` the line counts as
         zero. The edge is chosen with `band` taken off the budget.
         """
-        result = np.empty_like(budget)
-        for start in range(0, len(budget), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            result[block] = self._on_line(budget[block], band[block], slope[block], knot[block])
-        return result
-
-    @cached_property
-    def tolerance(self) -> float:
-        """How far a threshold on a sloped edge may be from the exact one; jumps allow nothing."""
-        return 1e-10 * _largest(self.thresholds) if self.linear else 0.0
-
-    def _on_line(
-        self, budget: FloatArray, band: FloatArray, slope: FloatArray, knot: FloatArray
-    ) -> FloatArray:
         safe = budget - band
         # The first vertices that satisfy the budget are 0..low-1; the search halves low..high.
         low = np.zeros(len(budget), dtype=np.int64)
@@ -195,6 +179,11 @@ class Descent:
         room = budget - self.levels[0]
         before_first = np.where((safe >= self.levels[0]) & (slope > 0), knot - room / slope, np.inf)
         return np.where(index < 0, before_first, self._on_edge(index, budget, slope, knot))
+
+    @cached_property
+    def tolerance(self) -> float:
+        """How far a threshold on a sloped edge may be from the exact one; jumps allow nothing."""
+        return 1e-10 * _largest(self.thresholds) if self.linear else 0.0
 
     def _on_edge(
         self, index: IntArray, budget: FloatArray, slope: FloatArray, knot: FloatArray
@@ -229,6 +218,23 @@ class Descent:
     @cached_property
     def _mirrored(self) -> FloatArray:
         return -self.thresholds
+
+
+def _slopes_after(change: FloatArray) -> tuple[FloatArray, float]:
+    """The slope of S to the left of each vertex, and a bound on its error beyond the relative.
+
+    Where caps make ramps end, slopes are differences, right only to the last bits of the sums.
+    """
+    if change.min(initial=0.0) >= 0:
+        return running_sum(change), 0.0
+    up, down = np.maximum(change, 0.0), np.maximum(-change, 0.0)
+    uncertainty = 16 * UNIT * float(up.sum())
+    return np.maximum(running_sum(up) - running_sum(down), 0.0), uncertainty
+
+
+def _reordered(values: FloatArray, order: IntArray) -> FloatArray:
+    """The values in this order; a constant has none and is left as it is."""
+    return values if values.strides == (0,) else values[order]
 
 
 def _widths(thresholds: FloatArray) -> FloatArray:

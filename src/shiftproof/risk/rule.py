@@ -176,4 +176,4 @@ class Question:
 
     def flat(self, values: FloatArray) -> FloatArray:
         """An argument, one value for each entry."""
-        return np.broadcast_to(values, self.shape).ravel()
+        return np.broadcast_to(values, self.shape).reshape(-1)

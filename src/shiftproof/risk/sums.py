@@ -18,13 +18,14 @@ UNIT = 2.0**-53
 
 
 def running_sum(values: FloatArray) -> FloatArray:
-    """sum_{i <= k} values_i for every k; values are finite and at least 0.
+    """sum_{i <= k} values_i for every k; values are finite, at least 0, and overwritten.
 
     The error of each is at most 2 UNIT times itself, plus :func:`leftover` of the whole.
     """
-    high, rest = _cut(values)
-    result: FloatArray = np.cumsum(high) + np.cumsum(rest)
-    return result
+    high, rest = _cut(values, rest=values)
+    np.cumsum(high, out=high)
+    high += np.cumsum(rest, out=rest)
+    return high
 
 
 def leftover(count: int, whole: float) -> float:
@@ -37,20 +38,22 @@ def leftover(count: int, whole: float) -> float:
 
 
 def total(values: FloatArray) -> float:
-    """The sum of finite values of at least 0, the same in any order."""
-    high, rest = _cut(values)
-    middle, last = _cut(np.abs(rest))
-    sign = np.sign(rest)
-    # The first two sums are exact, so only the order of the third could matter, 2**-100 below.
-    return math.fsum((float(high.sum()), float((sign * middle).sum()), float((sign * last).sum())))
+    """The sum of finite values of at least 0, right to the last bit and so the same in any order.
+
+    The high parts sum without error; of the rests even pairwise rounding is 2**-53 times smaller
+    than the last bit, so it could matter only to a sum that lies next to the middle of two floats.
+    """
+    high, rest = _cut(values, rest=np.empty_like(values))
+    return float(high.sum()) + float(rest.sum())
 
 
-def _cut(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _cut(values: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Cut values = high + rest without error; every partial sum of the high parts is exact.
 
     Adding and subtracting a power of two beyond twice the sum rounds to multiples of its last bit.
     """
     size = float(values.sum()) + float(values.max(initial=0.0))
     shift = math.ldexp(1.0, math.frexp(size)[1] + 1)
-    high = (values + shift) - shift
-    return high, values - high
+    high = values + shift
+    high -= shift
+    return high, np.subtract(values, high, out=rest)
