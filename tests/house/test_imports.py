@@ -22,9 +22,8 @@ HEAVY = {
 
 
 def loaded_by(statement):
-    code = f"import sys, json; before = set(sys.modules); {statement}; "(
-        "print(json.dumps(sorted(set(sys.modules) - before)))"
-    )
+    difference = "print(json.dumps(sorted(set(sys.modules) - before)))"
+    code = f"import sys, json; before = set(sys.modules); {statement}; {difference}"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     return {name.split(".")[0] for name in json.loads(run.stdout)}
 

@@ -33,6 +33,16 @@ class Compressed:
         The largest excess of the new mean loss over the old, in the units of the loss. Its
         thresholds lie between those of the full curve at alpha and at
         alpha - price * sum W_i / (sum W_i + W).
+
+    Examples
+    --------
+    >>> import shiftproof as shp
+    >>> curve = shp.RiskCurve(shp.LossCurves.steps([1.0, 2.0, 3.0, 4.0]))
+    >>> small = shp.compressed(curve, 2)
+    >>> small.curve.risk([0.0, 1.0, 2.0, 3.0, 4.0])  # 1, .75, .5, .25, 0 before
+    array([1. , 1. , 0.5, 0.5, 0. ])
+    >>> small.price
+    0.25
     """
 
     curve: RiskCurve

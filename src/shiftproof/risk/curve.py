@@ -313,6 +313,15 @@ class RandomizedThreshold:
         inf: every label, the whole label space.
     closed : array of bool
         Whether a score equal to the threshold is included.
+
+    Examples
+    --------
+    >>> import shiftproof as shp
+    >>> curve = shp.RiskCurve(shp.LossCurves.steps([0.1, 0.2, 0.3]))
+    >>> from shiftproof import keys
+    >>> drawn = keys.uniforms(keys.row_keys(7, "prediction", 2))
+    >>> curve.randomized(0.5, 1.0, drawn).threshold
+    array([0.2, 0.2])
     """
 
     threshold: FloatArray

@@ -22,6 +22,12 @@ class ThresholdRule(ABC, Generic[Weights]):
     """A calibrated rule: from a level and a test weight to a threshold.
 
     `Weights` is the form in which weights come: numbers, a box, or candidates that move together.
+
+    Examples
+    --------
+    >>> import shiftproof as shp
+    >>> isinstance(shp.RiskCurve(shp.LossCurves.steps([1.0])), shp.ThresholdRule)
+    True
     """
 
     losses: LossCurves
