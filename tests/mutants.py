@@ -185,6 +185,9 @@ def main(words: list[str]) -> int:
         mutants = [mutant for mutant in mutants if any(word in mutant.name for word in words)]
     excused = [mutant for mutant in mutants if equivalence(mutant)]
     tried = [mutant for mutant in mutants if not equivalence(mutant)]
+    if not survives(Mutant("sums.py", "import math\n", "import math\n")):
+        print("the tests fail without any mistake: mend that first")
+        return 2
     alive = []
     with ThreadPoolExecutor(2) as pool:
         for mutant, survived in zip(tried, pool.map(survives, tried), strict=True):

@@ -97,6 +97,8 @@ BAD = {
     "risk below lower": (lambda: CURVE.risk([-1.0]), "at least the lower end"),
     "risk without weight": (lambda: WEIGHTLESS.risk([1.0]), "some weight above 0"),
     "directions": (lambda: HINGES.directional(1.0, 1.0, [1.0, 2.0]), "points, directions"),
+    "directions backwards": (lambda: HINGES.directional(1.0, 1.0, [[-1.0]]), "at least 0"),
+    "directions of steps": (lambda: CURVE.directional(0.1, 1.0, [[1.0]]), "expected distances"),
     "weights per direction": (
         lambda: HINGES.directional(1.0, [1.0, 2.0], [[1.0, 2.0]]),
         r"one number or shape \(1,\)",

@@ -94,6 +94,16 @@ class ThresholdRule(ABC, Generic[Weights]):
         if scores.ndim != 2:
             expected = "shape (points, directions)"
             raise InputError("worst_scores", expected, f"shape {scores.shape}", "one row per point")
+        _checks.demand(
+            "worst_scores", scores, scores >= 0, "distances of at least 0", "measure from inside"
+        )
+        if self.losses.jumps_only or self.losses.lower != 0:
+            raise InputError(
+                "losses",
+                "distances (hinges) with thresholds from 0 up",
+                repr(self.losses),
+                "star-shaped sets exist for the distance from a label to a set",
+            )
         points, directions = scores.shape
         worst = LossCurves.hinges(
             scores.ravel(),
