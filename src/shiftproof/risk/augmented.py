@@ -208,17 +208,25 @@ class Augmented:
         jumps = points.worst.jumps_only and not self.descent.linear
         # inf - inf is not above anything: both say that no threshold will do.
         open_ = lam - floor > (0.0 if jumps else self._tolerance(lam))
-        result, known = lam.copy(), dict[tuple[float, ...], float]()
-        for index in np.flatnonzero(open_):
+        where = np.flatnonzero(open_)
+        answers = lam.copy()
+        answers[where] = self._decide(points.select(where), floor[where], lam[where])
+        return answers
+
+    def _decide(self, points: TestPoints, start: FloatArray, stop: FloatArray) -> FloatArray:
+        """The exact threshold of each point, known to lie in [start, stop]; equal points once."""
+        first, of_point = np.arange(len(points)), np.arange(len(points))
+        if not len(points.worst.owner):
+            numbers = np.stack([points.alpha, points.low, points.high, points.worst.tail, stop])
+            _, first, of_point = np.unique(numbers, axis=1, return_index=True, return_inverse=True)
+        found = np.empty(len(first))
+        for place, index in enumerate(first):
             one = points.select(np.array([index]))
-            question = (one.alpha[0], one.low[0], one.high[0], one.worst.tail[0])
-            if len(one.worst.owner) or question not in known:
-                worst = exact.WorstCaseSum(one.worst, one.low, one.high)
-                known[question] = exact.threshold(
-                    (self.in_rationals(), worst), float(one.alpha[0]), floor[index], lam[index]
-                )
-            result[index] = known[question]
-        return result
+            worst = exact.WorstCaseSum(one.worst, one.low, one.high)
+            found[place] = exact.threshold(
+                (self.in_rationals(), worst), float(one.alpha[0]), start[index], stop[index]
+            )
+        return found[of_point]
 
 
 def _times(weight: FloatArray, loss: FloatArray) -> FloatArray:

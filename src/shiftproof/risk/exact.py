@@ -9,16 +9,21 @@ decimal, so that .1 means 1/10, as the person who wrote it does.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
-from itertools import groupby, islice
+from functools import cached_property
+from itertools import accumulate, groupby, islice
 
 import numpy as np
 
 from shiftproof._types import FloatArray
 from shiftproof.risk.curves import LossCurves
+
+#: More digits than any sum of products of two floats can have: nothing is rounded.
+_WIDE = Context(prec=4000)
 
 _Ramp = tuple[float, float, float]  # knot, slope, height
 _Example = tuple[float, float, float, tuple[_Ramp, ...]]  # low, high, tail, ramps
@@ -34,9 +39,14 @@ class WorstCaseSum:
     def __init__(self, losses: LossCurves, low: FloatArray, high: FloatArray) -> None:
         self._losses, self._low, self._high = losses, low, high
         self._low_total = exact_sum(low)
+        self._known_steps = losses.jumps_only and bool((low == high).all())
 
     def at(self, lam: Fraction, alpha: Fraction) -> Fraction:
         """The sum at a threshold."""
+        if self._known_steps:
+            places, levels = self._levels
+            level = levels[bisect_right(places, lam, key=_comparable)]
+            return Fraction(level) - alpha * self._low_total
         # An example without loss contributes -alpha low_i; the others are added one by one.
         result = -alpha * self._low_total
         for (low, high, tail, ramps), count in self._with_loss(lam).items():
@@ -44,6 +54,23 @@ class WorstCaseSum:
             below, above = min(loss, alpha), max(loss - alpha, Fraction(0))
             result += count * (rational(low) * below + (rational(high) * above if above else 0))
         return result
+
+    @cached_property
+    def _levels(self) -> tuple[list[float], list[Decimal]]:
+        """The knots from left to right, and sum w L before the first and from each of them on."""
+        losses = self._losses
+        order = np.argsort(-losses.knots)
+        weights, heights = self._low[losses.owner[order]].tolist(), losses.heights[order].tolist()
+        tails = (self._low.tolist(), losses.tail.tolist()) if losses.tail.any() else ([], [])
+        read = {x: Decimal(repr(x)) for x in {*weights, *heights, *tails[0], *tails[1]}}
+
+        def running(pairs: Iterable[tuple[float, float]], start: Decimal) -> Iterable[Decimal]:
+            products = (_WIDE.multiply(read[one], read[other]) for one, other in pairs)
+            return accumulate(products, _WIDE.add, initial=start)
+
+        *_, base = running(zip(*tails, strict=True), Decimal(0))
+        levels = list(running(zip(weights, heights, strict=True), base))
+        return losses.knots[order][::-1].tolist(), levels[::-1]
 
     def breakpoints(self, start: float, stop: float, alpha: Fraction) -> set[Fraction]:
         """All places in [start, stop] where the sum bends or jumps."""
@@ -166,6 +193,13 @@ def rational(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
+def _comparable(place: float) -> Fraction:
+    """A knot as a fraction; an infinite one as a number beyond every float."""
+    return (
+        rational(place) if math.isfinite(place) else Fraction(10**400 if place > 0 else -(10**400))
+    )
+
+
 def float_above(value: Fraction) -> float:
     """The float that reads as `value`, or the next one above it."""
     near = float(value)
@@ -174,10 +208,9 @@ def float_above(value: Fraction) -> float:
 
 def exact_sum(values: Iterable[float] | FloatArray) -> Fraction:
     """The sum of the shortest decimals; equal values are counted together."""
-    wide = Context(prec=4000)  # more digits than any sum of floats can have: nothing is rounded
     total = Decimal(0)
     for value, count in Counter(np.asarray(values).tolist()).items():
-        total = wide.add(total, wide.multiply(Decimal(repr(value)), Decimal(count)))
+        total = _WIDE.add(total, _WIDE.multiply(Decimal(repr(value)), Decimal(count)))
     return Fraction(total)
 
 
