@@ -247,6 +247,16 @@ class TestBoxEdges:
         for lam, alpha, low, high in zip(together, alphas, box.low, box.high, strict=True):
             assert lam == curve.threshold(alpha, WeightBox(low, high), worst=40.0)
 
+    def test_cutting_at_alpha_leaves_no_dust(self):
+        # The drops .25, .25 and .1 reach .6 = alpha exactly; in floats a cut at .6 leaves 3e-17,
+        # and with all lower weights zero nothing else is in the sum.
+        stairs = LossCurves.staircases(
+            [0], [0.2, 0.2, 0.1], [0.25, 0.25, 0.1], [0, 0, 0], bound=2.0
+        )
+        curve = BoxedCurve(stairs, WeightBox([0.0], [0.1]))
+        worst = LossCurves.staircases([0], [0.1], [0.1], [0], bound=2.0)
+        assert curve.threshold(0.6, 0.0, worst=worst) == [0.0]
+
     def test_vertices_of_rates(self):
         vertices = rate_vertices([0.1, 0.2, 0.3], [0.5, 0.6, 0.4])
         assert np.allclose(vertices.sum(axis=1), 1)
