@@ -115,8 +115,60 @@ DELIBERATE = [
     Mutant("outcome.py", "        (silent, Outcome.NO_TEST_MASS),\n", ""),
 ]  # fmt: skip
 
-# Comparisons whose strictness makes no difference, and why.
-EQUIVALENT: dict[tuple[str, str], str] = {}
+SAME_ROAD = "only chooses between two roads to the same threshold"
+EDGE = "the edge of a bound on rounding, from where exact numbers decide"
+ENDLESS = "does not end"
+
+# Comparisons whose strictness changes no result: module, passage, reason.
+EQUIVALENT = [
+    ("augmented.py", "points.high > _EXTREME", SAME_ROAD),
+    ("augmented.py", "lam - floor > (", SAME_ROAD),
+    ("augmented.py", "(excess > band)", EDGE),
+    ("augmented.py", "(lam <= self.lower)", SAME_ROAD),
+    (
+        "augmented.py",
+        "(reached <= left)",
+        "a walk that ends too early is doubtful, and then settled",
+    ),
+    ("augmented.py", "(level > 0)", "the answer is capped at the reach of the worst case anyway"),
+    ("boxes.py", "bottom[free] <= rest + 1e-12", "the edge of an allowance for rounding"),
+    ("boxes.py", "rest - 1e-12 <= top[free]", "the edge of an allowance for rounding"),
+    (
+        "compression.py",
+        "np.maximum.accumulate(to_left) <= np",
+        "the tolerance is searched to 1e-12",
+    ),
+    ("compression.py", "len(everything) <= knots + 1", SAME_ROAD),
+    ("compression.py", "kept[-1] < len(", ENDLESS),
+    ("compression.py", "height > 0", "a ramp of no height adds nothing"),
+    ("compression.py", "steepness > 0", "a flat piece has no height"),
+    ("curve.py", "(from_here - above) > room", "a tie of a random number has probability zero"),
+    ("descent.py", "change.min(initial=0.0) >= 0", SAME_ROAD),
+    ("descent.py", "<= risky)", EDGE),
+    ("descent.py", "& (index < last)", SAME_ROAD),
+    ("descent.py", "(width > self.tolerance)", EDGE),
+    (
+        "descent.py",
+        "endless = np.where(slope > 0",
+        "a flat edge without end is never where S meets",
+    ),
+    ("descent.py", "np.where(rises > 0", "an edge that does not rise is never where S meets"),
+    ("descent.py", "while (low < high)", ENDLESS),
+    ("descent.py", "+ line <= safe)", EDGE),
+    ("descent.py", "safe >= self.levels[0]", "without room the line is left at its knot"),
+    ("descent.py", "self.levels[0]) & (slope > 0)", "without a line the first vertex decides"),
+    ("descent.py", "lam < right", "both are the same number"),
+    ("descent.py", "(low >= high)", "a finished search does not move"),
+    ("exact.py", "while low < high", ENDLESS),
+    ("exact.py", "1e-12) > up", "in doubt a ramp is kept as it is"),
+    ("exact.py", "losses.knots > down", "a ramp that begins here has no loss yet"),
+    ("exact.py", "losses.tail > 0", "no tail, no loss"),
+    ("exact.py", "places >= start - margin", "the edge of a margin"),
+    ("exact.py", "places <= stop + margin", "the edge of a margin"),
+    ("exact.py", "place > 0 else", "an infinite knot is not zero"),
+    ("exact.py", "place >= first", "the ends are in the grid already"),
+    ("exact.py", "place <= last", "the ends are in the grid already"),
+]
 
 
 def comparisons() -> list[Mutant]:
@@ -144,11 +196,13 @@ def comparisons() -> list[Mutant]:
 
 
 def equivalence(mutant: Mutant) -> str | None:
+    """The reason why a swapped comparison changes nothing, if one is known."""
     if not mutant.line:
         return None
     line = (RISK / mutant.module).read_text().splitlines()[mutant.line - 1]
-    for (module, passage), reason in EQUIVALENT.items():
-        if module == mutant.module and passage in line:
+    for module, passage, reason in EQUIVALENT:
+        start = line.find(passage)
+        if module == mutant.module and 0 <= start <= mutant.column < start + len(passage):
             return reason
     return None
 

@@ -46,6 +46,8 @@ BAD = {
     "cap above bound": (lambda: LossCurves.hinges([1.0], bound=2.0, cap=3.0), "at least the cap"),
     "cap of zero": (lambda: LossCurves.hinges([1.0], bound=2.0, cap=0.0), "cap above 0"),
     "negative slope": (lambda: LossCurves.hinges([1.0], [-1.0], bound=2.0), "slopes above 0"),
+    "slope of zero": (lambda: LossCurves.hinges([1.0], [0.0], bound=2.0), "slopes above 0"),
+    "score of -inf": (lambda: LossCurves.hinges([-INF], bound=2.0), "scores above -inf"),
     "slope count": (lambda: LossCurves.hinges([1.0], [1.0, 1.0], bound=2.0), r"shape \(1,\)"),
     "rising stairs": (
         lambda: LossCurves.staircases([0], [1.0, 2.0], [0.5, -0.1], [0, 0], **STAIRS),
@@ -104,6 +106,7 @@ BAD = {
         r"one number or shape \(1,\)",
     ),
     "randomized distance": (lambda: HINGES.randomized(1.0, 1.0, 0.5), "expected miscoverage"),
+    "randomized with u = 0": (lambda: CURVE.randomized(0.1, 1.0, 0.0), "strictly between"),
     "randomized with u = 1": (lambda: CURVE.randomized(0.1, 1.0, 1.0), "strictly between"),
     "box upside down": (lambda: WeightBox([2.0], [1.0]), "low <= high"),
     "box negative": (lambda: WeightBox([-1.0], [1.0]), "at least 0"),
@@ -123,7 +126,7 @@ BAD = {
     ),
     "rates sum": (lambda: rate_vertices([0.1, 0.1], [0.2, 0.2]), "some rates sum to 1"),
     "rates order": (lambda: rate_vertices([0.9, 0.1], [0.2, 0.2]), "low <= high"),
-    "too many groups": (lambda: rate_vertices([0.0] * 20, [1.0] * 20), "at most 12 groups"),
+    "too many groups": (lambda: rate_vertices([0.0] * 13, [1.0] * 13), "at most 12 groups"),
     "unknown group": (
         lambda: CoherentBox.from_rates([2], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]),
         "integers from 0 to 1",

@@ -82,6 +82,16 @@ class TestWeights:
         assert curve.threshold(2.0, 0.0, worst=endless) == [4.0]
         assert curve.threshold(2.0, 1e-9, worst=endless) == [INF]
 
+    def test_effective_size(self):
+        losses = LossCurves.steps([1.0, 2.0, 3.0])
+        assert RiskCurve(losses, [0.0, 0.0, 0.0]).effective_size == 0.0
+        assert RiskCurve(losses, [1e-240] * 3).effective_size == pytest.approx(3.0)
+
+    def test_a_slope_that_floats_cannot_see(self):
+        # The budget is .5 (2 + 1e-20) - 1 = 5e-21, which the second example has left at .5.
+        curve = RiskCurve(LossCurves.hinges([0.25, 1.0], bound=1.0), [1.0, 1e-20])
+        assert paper(curve, 0.5, 1.0) == 0.5
+
     def test_huge_and_tiny_weights(self):
         scores = [1.0, 2.0, 3.0]
         for c in (1e-240, 1e240):
@@ -256,6 +266,10 @@ class TestBoxEdges:
         curve = BoxedCurve(stairs, WeightBox([0.0], [0.1]))
         worst = LossCurves.staircases([0], [0.1], [0.1], [0], bound=2.0)
         assert curve.threshold(0.6, 0.0, worst=worst) == [0.0]
+
+    def test_as_many_groups_as_are_allowed(self):
+        rates = np.full(12, 1 / 12)
+        assert np.allclose(rate_vertices(rates, rates), rates)
 
     def test_vertices_of_rates(self):
         vertices = rate_vertices([0.1, 0.2, 0.3], [0.5, 0.6, 0.4])
