@@ -382,9 +382,8 @@ class LossCurves:
         if self._one_each:
             return self.tail
         bases = self.tail[self.owner]
-        for before, after in itertools.pairwise(self._ranks()):
-            nested = before[np.isin(self.owner[before], self.owner[after], assume_unique=True)]
-            bases[after] = bases[nested] + self.heights[nested]
+        for index in itertools.islice(self._ranks(), 1, None):
+            bases[index] = bases[index - 1] + self.heights[index - 1]
         return bases
 
     @cached_property
