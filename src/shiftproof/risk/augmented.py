@@ -13,7 +13,7 @@ right, past the ramps of Lworst.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,45 +21,45 @@ import numpy as np
 from shiftproof._types import BoolArray, FloatArray, IntArray
 from shiftproof.risk import exact
 from shiftproof.risk.curves import LossCurves
-from shiftproof.risk.descent import Descent
+from shiftproof.risk.descent import TOLERANCE, Descent
 from shiftproof.risk.sums import UNIT
 
-#: Finite test weights beyond this overflow in products: they are treated in rational numbers.
-_EXTREME = 1e200
+#: Positive test weights below this lose digits in products.
+_TINY = 1e-290
 
 #: Points are answered in blocks that stay in the processor's cache.
 _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class TestPoints:
+class Points:
     """What the rule knows of m test points: level, weight (or its two bounds), worst case."""
 
     alpha: FloatArray
     low: FloatArray
     high: FloatArray
     worst: LossCurves
+    #: The level of all points, where worst cases are cut because weights are known within bounds
+    #: only; None where low and high are the same known weight.
+    cut: float | None = None
 
     def __len__(self) -> int:
         return len(self.alpha)
 
-    def select(self, index: IntArray) -> TestPoints:
+    def select(self, index: IntArray) -> Points:
         """Some of the points."""
-        low = self.low[index]
-        high = low if self.low is self.high else self.high[index]
-        return TestPoints(self.alpha[index], low, high, self.worst.select(index))
+        numbers = self.alpha[index], self.low[index], self.high[index]
+        return Points(*numbers, self.worst.select(index), self.cut)
 
-    def between(self, start: int, stop: int) -> TestPoints:
+    def between(self, start: int, stop: int) -> Points:
         """The points start, ..., stop - 1."""
-        low = self.low[start:stop]
-        high = low if self.low is self.high else self.high[start:stop]
-        return TestPoints(self.alpha[start:stop], low, high, self.worst.between(start, stop))
+        numbers = self.alpha[start:stop], self.low[start:stop], self.high[start:stop]
+        return Points(*numbers, self.worst.between(start, stop), self.cut)
 
-    def with_finite_weights(self) -> TestPoints:
+    def with_finite_weights(self) -> Points:
         """An infinite weight replaced by the lower one, or by zero where that is infinite too."""
         low = np.where(np.isinf(self.low), 0.0, self.low)
-        high = low if self.low is self.high else np.where(np.isinf(self.high), low, self.high)
-        return TestPoints(self.alpha, low, high, self.worst)
+        return replace(self, low=low, high=np.where(np.isinf(self.high), low, self.high))
 
     @cached_property
     def parts(self) -> list[tuple[FloatArray, LossCurves]]:
@@ -67,9 +67,9 @@ class TestPoints:
 
         max(high (L - alpha), low (L - alpha)) + low alpha = low min(L, alpha) + high (L - alpha)_+
         """
-        if self.low is self.high:
+        if self.cut is None:
             return [(self.low, self.worst)]
-        below, above = self.worst.split(float(self.alpha[0]))
+        below, above = self.worst.split(self.cut)
         return [(self.low, below), (self.high, above)]
 
 
@@ -99,7 +99,7 @@ class Augmented:
 
     # Infinite weights, scores and worst cases are legal: comparisons deal with their differences.
     @np.errstate(invalid="ignore", over="ignore", divide="ignore")
-    def thresholds(self, points: TestPoints) -> FloatArray:
+    def thresholds(self, points: Points) -> FloatArray:
         """The smallest threshold that meets alpha at each point; inf where none does.
 
         Never beyond D(x), where the worst case has reached zero and the set holds every label.
@@ -110,7 +110,7 @@ class Augmented:
             result[start:stop] = self._of_block(points.between(start, stop))
         return result
 
-    def _of_block(self, points: TestPoints) -> FloatArray:
+    def _of_block(self, points: Points) -> FloatArray:
         alone = np.isinf(points.low) | self.weightless
         endless = np.isinf(points.high)
         if not (alone | endless).any():
@@ -122,19 +122,19 @@ class Augmented:
         both = np.where(endless, np.maximum(by_itself, by_curve), by_curve)
         return np.minimum(np.where(alone, by_itself, both), points.worst.reach)
 
-    def _by_curve(self, points: TestPoints) -> FloatArray:
+    def _by_curve(self, points: Points) -> FloatArray:
         """In floating point, its rounding bounded; in rational numbers where that decides."""
         band = self._rounding(points)
         lam, doubtful = self._walk(points, band, shift=np.zeros(1))
         if len(points.worst.owner):
-            doubtful = ~self._infeasible_before(lam, points, band)
-        doubtful |= points.high > _EXTREME
+            doubtful = self._doubtful(lam, points, band)
+        doubtful |= (points.alpha == 0) & (points.high > 0) & (points.high < _TINY)
         if doubtful.any():
             where = np.flatnonzero(doubtful)
             lam[where] = self._settle(lam[where], points.select(where), band[where])
         return lam
 
-    def _rounding(self, points: TestPoints) -> FloatArray:
+    def _rounding(self, points: Points) -> FloatArray:
         """A bound on the rounding of S and its budget together, near where the two meet.
 
         Each is a sum of products that is right to a few units in the last place of its terms, and
@@ -145,7 +145,7 @@ class Augmented:
         return 16 * UNIT * terms + self.descent.slack
 
     def _walk(
-        self, points: TestPoints, band: FloatArray, shift: FloatArray
+        self, points: Points, band: FloatArray, shift: FloatArray
     ) -> tuple[FloatArray, BoolArray]:
         """Go left along S and Lworst together while the budget, raised by `shift`, allows it.
 
@@ -185,40 +185,52 @@ class Augmented:
         flat(walking, np.full(m, -np.inf))
         return np.maximum(lam, self.lower), doubtful
 
-    def _infeasible_before(
-        self, lam: FloatArray, points: TestPoints, band: FloatArray
-    ) -> BoolArray:
-        """Whether any smaller threshold surely fails, rounding included."""
-        before = np.minimum(lam - self._tolerance(lam), np.nextafter(lam, -np.inf))
-        excess = self.descent.at(before) - points.alpha * self.mass
+    def _doubtful(self, lam: FloatArray, points: Points, band: FloatArray) -> BoolArray:
+        """Unless this threshold surely does and any that is smaller by the tolerance fails."""
+        tolerance = self._tolerance(lam, points)
+        before = np.minimum(lam - tolerance, np.nextafter(lam, -np.inf))
+        does = (self._excess(lam + tolerance, points) <= -band) | np.isposinf(lam)
+        fails = (self._excess(before, points) > band) | (lam <= self.lower)
+        # Beyond its reach the worst case caps the answer, whatever the curve says there.
+        return ~(fails & (does | (lam >= points.worst.reach)))
+
+    def _excess(self, lam: FloatArray, points: Points) -> FloatArray:
+        """Left-hand side minus right-hand side of the rule."""
+        excess = self.descent.at(lam) - points.alpha * self.mass
         for part, (weight, worst) in enumerate(points.parts):
             alpha = points.alpha if part == 0 else 0.0
-            excess = excess + _times(weight, worst.values(before) - alpha)
-        return (excess > band) | (lam <= self.lower)
+            excess = excess + _times(weight, worst.values(lam) - alpha)
+        return excess
 
-    def _tolerance(self, lam: FloatArray) -> FloatArray:
-        """On a slope a threshold moves with the last bits of its budget; a jump stays in place."""
-        finite = np.where(np.isfinite(lam), np.abs(lam), 0.0)
-        return np.maximum(self.descent.tolerance, 1e-10 * finite)
+    def _tolerance(self, lam: FloatArray, points: Points) -> FloatArray:
+        """Thresholds that may lie between knots are right to this; a jump stays where it is."""
+        sloped = self.descent.linear or not points.worst.jumps_only
+        return np.where(np.isfinite(lam) & sloped, TOLERANCE * np.abs(lam), 0.0)
 
-    def _settle(self, lam: FloatArray, points: TestPoints, band: FloatArray) -> FloatArray:
-        """Keep `lam` where a budget raised by the rounding leads to the same place; else decide."""
-        floor, _ = self._walk(points, np.zeros(len(points)), shift=band)
-        floor = np.where(points.high > _EXTREME, self.lower, floor)
-        jumps = points.worst.jumps_only and not self.descent.linear
+    def _settle(self, lam: FloatArray, points: Points, band: FloatArray) -> FloatArray:
+        """Keep `lam` where lower and higher budgets lead to the same place; decide elsewhere."""
+        exactly = np.zeros(len(points))
+        high, _ = self._walk(points, exactly, shift=-band)
+        low, _ = self._walk(points, exactly, shift=band)
         # inf - inf is not above anything: both say that no threshold will do.
-        open_ = lam - floor > (0.0 if jumps else self._tolerance(lam))
+        open_ = high - low > self._tolerance(lam, points)
+        tiny = (points.alpha == 0) & (points.high > 0) & (points.high < _TINY)
+        low, open_ = np.where(tiny, self.lower, low), open_ | tiny
         where = np.flatnonzero(open_)
         answers = lam.copy()
-        answers[where] = self._decide(points.select(where), floor[where], lam[where])
+        answers[where] = self._decide(points.select(where), low[where], high[where])
         return answers
 
-    def _decide(self, points: TestPoints, start: FloatArray, stop: FloatArray) -> FloatArray:
+    def _decide(self, points: Points, start: FloatArray, stop: FloatArray) -> FloatArray:
         """The exact threshold of each point, known to lie in [start, stop]; equal points once."""
         first, of_point = np.arange(len(points)), np.arange(len(points))
-        if not len(points.worst.owner):
-            numbers = np.stack([points.alpha, points.low, points.high, points.worst.tail, stop])
-            _, first, of_point = np.unique(numbers, axis=1, return_index=True, return_inverse=True)
+        layers = list(points.worst.layers())
+        if len(layers) <= 1:
+            numbers = [points.alpha, points.low, points.high, points.worst.tail, stop]
+            numbers += [each for layer in layers for each in layer]
+            _, first, of_point = np.unique(
+                np.stack(numbers), axis=1, return_index=True, return_inverse=True
+            )
         found = np.empty(len(first))
         for place, index in enumerate(first):
             one = points.select(np.array([index]))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -23,7 +23,7 @@ from shiftproof import _checks
 from shiftproof._types import ArrayLike, FloatArray
 from shiftproof.errors import InputError
 from shiftproof.risk import exact
-from shiftproof.risk.augmented import Augmented, TestPoints
+from shiftproof.risk.augmented import Augmented, Points
 from shiftproof.risk.curve import RiskCurve, calibration_losses, calibration_weights
 from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.descent import Layout
@@ -233,12 +233,12 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
         level = _checks.risk_level(alpha, self.losses.bound)
         question = Question.of(worst, self.losses, alpha=level, low=box.low, high=box.high)
         alphas, low, high = (question.flat(each) for each in (level, box.low, box.high))
-        points = TestPoints(alphas, low, high, question.worst)
+        points = Points(alphas, low, high, question.worst)
         result = np.empty(len(points))
-        for one in np.unique(alphas):
+        for one in map(float, np.unique(alphas)):
             index = np.flatnonzero(alphas == one)
             some = points if len(index) == len(points) else points.select(index)
-            result[index] = self._augmented(float(one)).thresholds(some)
+            result[index] = self._augmented(one).thresholds(replace(some, cut=one))
         return result.reshape(question.shape)
 
     def reweighted(self, box: WeightBox) -> BoxedCurve:
@@ -272,9 +272,7 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
             base=total(low * below.tail) + total(high * above.tail),
             slack=16 * UNIT * alpha * total(high),  # each curve was cut at alpha, rounded
         )
-        return Augmented(
-            curve, total(low), self._weightless, self.losses.lower, lambda: self._in_rationals
-        )
+        return Augmented(curve, total(low), self._weightless, self.losses.lower, self._in_rationals)
 
     @property
     def _weightless(self) -> bool:
@@ -290,8 +288,11 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
         low, high = (_checks.each("test_weights", end, points) for end in (box.low, box.high))
         return WeightBox(np.repeat(low, directions), np.repeat(high, directions))
 
-    @cached_property
     def _in_rationals(self) -> exact.WorstCaseSum:
+        return self._rationals
+
+    @cached_property
+    def _rationals(self) -> exact.WorstCaseSum:
         return exact.WorstCaseSum(self.losses, self.box.low, self.box.high)
 
 

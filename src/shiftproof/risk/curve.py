@@ -24,7 +24,7 @@ from shiftproof import _checks
 from shiftproof._types import ArrayLike, BoolArray, FloatArray
 from shiftproof.errors import InputError
 from shiftproof.risk import exact
-from shiftproof.risk.augmented import Augmented, TestPoints
+from shiftproof.risk.augmented import Augmented, Points
 from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.descent import Descent, Layout
 from shiftproof.risk.rule import Question, ThresholdRule
@@ -159,7 +159,7 @@ class RiskCurve(ThresholdRule[ArrayLike]):
         weight = _checks.test_weights("test_weights", test_weights)
         question = Question.of(worst, self.losses, alpha=level, test_weights=weight)
         w = question.flat(weight)
-        points = TestPoints(question.flat(level), w, w, question.worst)
+        points = Points(question.flat(level), w, w, question.worst)
         return self._augmented.thresholds(points).reshape(question.shape)
 
     def randomized(
@@ -203,7 +203,7 @@ class RiskCurve(ThresholdRule[ArrayLike]):
         # Below the smallest r with sum_{R_i > r} W_i + U W <= alpha (sum W_i + W), the threshold
         # for a worst case of U, every score satisfies it; above it none does.
         worst = LossCurves.flat(1.0, self.losses.lower).spread(len(u))
-        lam = self._augmented.thresholds(TestPoints(a, w, w, replace(worst, tail=u)))
+        lam = self._augmented.thresholds(Points(a, w, w, replace(worst, tail=u)))
         above, from_here = self._descent.at(lam), self._descent.at(np.nextafter(lam, -np.inf))
         with np.errstate(invalid="ignore"):  # an infinite weight leaves no room at any score
             room = a * self.total_weight - w * (u - a)
@@ -295,11 +295,14 @@ class RiskCurve(ThresholdRule[ArrayLike]):
             self.total_weight,
             self._weightless,
             self.losses.lower,
-            lambda: self._in_rationals,
+            self._in_rationals,
         )
 
-    @cached_property
     def _in_rationals(self) -> exact.WorstCaseSum:
+        return self._rationals
+
+    @cached_property
+    def _rationals(self) -> exact.WorstCaseSum:
         return exact.WorstCaseSum(self.losses, self.weights, self.weights)
 
 

@@ -17,6 +17,9 @@ from shiftproof._types import BoolArray, FloatArray, IntArray
 from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.sums import UNIT, leftover, running_sum
 
+#: On a slope a threshold moves with the last bits of its budget: by this part of itself at most.
+TOLERANCE = 1e-10
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -140,7 +143,8 @@ class Descent:
         """inf{ lam : S(lam) <= budget }, and where a budget within +- band may say otherwise.
 
         `band` bounds the rounding of budget and levels together. The edge is chosen with it taken
-        off, so that a tie never leads too far down; where the answer is not marked it is right.
+        off, so that a tie does not lead down a jump. Where the answer is not marked, a jump is
+        right and a place on a slope is right to TOLERANCE.
         """
         last = len(self.levels) - 1
         safe, risky = budget - band, budget + band
@@ -151,7 +155,7 @@ class Descent:
             none = np.zeros(1)
             result = self._on_edge(index, budget, none, none)
             width = (risky - safe) / self._slopes[np.clip(index, 0, last - 1)]
-            doubtful |= (width > self.tolerance) & (index >= 0) & (index < last)
+            doubtful |= (width > TOLERANCE * np.abs(result)) & (index >= 0) & (index < last)
         result[index < 0] = np.inf
         return result, doubtful
 
@@ -179,11 +183,6 @@ class Descent:
         room = budget - self.levels[0]
         before_first = np.where((safe >= self.levels[0]) & (slope > 0), knot - room / slope, np.inf)
         return np.where(index < 0, before_first, self._on_edge(index, budget, slope, knot))
-
-    @cached_property
-    def tolerance(self) -> float:
-        """How far a threshold on a sloped edge may be from the exact one; jumps allow nothing."""
-        return 1e-10 * _largest(self.thresholds) if self.linear else 0.0
 
     def _on_edge(
         self, index: IntArray, budget: FloatArray, slope: FloatArray, knot: FloatArray

@@ -12,7 +12,7 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, groupby, islice
@@ -21,9 +21,7 @@ import numpy as np
 
 from shiftproof._types import FloatArray
 from shiftproof.risk.curves import LossCurves
-
-#: More digits than any sum of products of two floats can have: nothing is rounded.
-_WIDE = Context(prec=4000)
+from shiftproof.risk.sums import WIDE, exact_sum, rational
 
 _Ramp = tuple[float, float, float]  # knot, slope, height
 _Example = tuple[float, float, float, tuple[_Ramp, ...]]  # low, high, tail, ramps
@@ -37,9 +35,14 @@ class WorstCaseSum:
     """
 
     def __init__(self, losses: LossCurves, low: FloatArray, high: FloatArray) -> None:
+        counted = np.flatnonzero(high > 0)  # no weight, no contribution, however large the loss
+        losses, low, high = losses.select(counted), low[counted], high[counted]
         self._losses, self._low, self._high = losses, low, high
         self._low_total = exact_sum(low)
         self._known_steps = losses.jumps_only and bool((low == high).all())
+        endless = np.isposinf(losses.knots) & np.isinf(losses.heights)
+        #: Whether some loss is infinite at every threshold: then none will do.
+        self.hopeless = bool(endless.any() or np.isinf(losses.tail).any())
 
     def at(self, lam: Fraction, alpha: Fraction) -> Fraction:
         """The sum at a threshold."""
@@ -65,8 +68,8 @@ class WorstCaseSum:
         read = {x: Decimal(repr(x)) for x in {*weights, *heights, *tails[0], *tails[1]}}
 
         def running(pairs: Iterable[tuple[float, float]], start: Decimal) -> Iterable[Decimal]:
-            products = (_WIDE.multiply(read[one], read[other]) for one, other in pairs)
-            return accumulate(products, _WIDE.add, initial=start)
+            products = (WIDE.multiply(read[one], read[other]) for one, other in pairs)
+            return accumulate(products, WIDE.add, initial=start)
 
         *_, base = running(zip(*tails, strict=True), Decimal(0))
         levels = list(running(zip(weights, heights, strict=True), base))
@@ -117,7 +120,9 @@ class WorstCaseSum:
         """
         losses = self._losses
         down, up = np.nextafter(float(lam), [-np.inf, np.inf])
-        full = losses.bottoms * (1 - np.sign(losses.bottoms) * 1e-12) > up
+        margin = 1e-12 * np.where(np.isfinite(losses.bottoms), np.abs(losses.knots), 0.0)
+        margin += 1e-12 * np.where(np.isfinite(losses.bottoms), np.abs(losses.bottoms), 0.0)
+        full = losses.bottoms - margin > up
         alive = losses.knots > down
         owner = losses.owner[alive]
         knots = np.where(full, np.inf, losses.knots)[alive].tolist()
@@ -141,16 +146,21 @@ class WorstCaseSum:
 def threshold(
     sums: tuple[WorstCaseSum, WorstCaseSum], alpha: float, start: float, stop: float
 ) -> float:
-    """The smallest lam in [start, stop] at which the sums together are at most zero; else inf.
+    """The smallest lam >= start at which the sums together are at most zero; inf if there is none.
 
-    Between two breakpoints the sum is a straight line, so two of its values give the crossing.
+    `stop` is where to look first; if it does not do, everything beyond it is looked at too. Between
+    two breakpoints the sum is a straight line, so two of its values give the crossing.
     """
+    if sums[0].hopeless or sums[1].hopeless:
+        return math.inf
     level = rational(alpha)
 
     def excess(lam: Fraction) -> Fraction:
         return sums[0].at(lam, level) + sums[1].at(lam, level)
 
     grid = _grid(sums, level, start, stop)
+    if excess(grid[-1]) > 0:
+        grid = _grid(sums, level, start, math.inf)
     low, high = 0, len(grid)  # the first place that will do lies in low..high
     while low < high:
         middle = (low + high) // 2
@@ -158,18 +168,17 @@ def threshold(
             high = middle
         else:
             low = middle + 1
+    if low == len(grid):
+        return math.inf  # to the right of all breakpoints the sum is flat
     if low == 0:
-        endless = np.isneginf(start) and excess(grid[0] - 1) <= 0
+        endless = math.isinf(start) and excess(grid[0] - 1) <= 0
         return start if endless else float_above(grid[0])
-    left = grid[low - 1]
-    right = grid[low] if low < len(grid) else None
-    inside = left + 1 if right is None else (left + right) / 2
+    left, right = grid[low - 1], grid[low]
     at_left = excess(left)
-    fall = at_left - excess(inside)
+    fall = at_left - excess((left + right) / 2)
     if fall <= 0:
-        return math.inf if right is None else float_above(right)
-    crossing = left + at_left * (inside - left) / fall
-    return float_above(crossing if right is None else min(crossing, right))
+        return float_above(right)
+    return float_above(min(left + at_left * (right - left) / (2 * fall), right))
 
 
 def _grid(
@@ -188,11 +197,6 @@ def _grid(
     return sorted(inside | ends) or [Fraction(0)]
 
 
-def rational(value: float) -> Fraction:
-    """The shortest decimal that reads as this float, as a fraction."""
-    return Fraction(repr(float(value)))
-
-
 def _comparable(place: float) -> Fraction:
     """A knot as a fraction; an infinite one as a number beyond every float."""
     return (
@@ -204,14 +208,6 @@ def float_above(value: Fraction) -> float:
     """The float that reads as `value`, or the next one above it."""
     near = float(value)
     return near if rational(near) >= value else float(np.nextafter(near, np.inf))
-
-
-def exact_sum(values: Iterable[float] | FloatArray) -> Fraction:
-    """The sum of the shortest decimals; equal values are counted together."""
-    total = Decimal(0)
-    for value, count in Counter(np.asarray(values).tolist()).items():
-        total = _WIDE.add(total, _WIDE.multiply(Decimal(repr(value)), Decimal(count)))
-    return Fraction(total)
 
 
 def _ramp(ramp: _Ramp, lam: Fraction) -> Fraction:

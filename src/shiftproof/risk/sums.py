@@ -1,4 +1,4 @@
-"""Running sums of non-negative numbers, correct to the last bit or nearly so.
+"""Sums of non-negative numbers: running ones, right to the last bit or nearly so, and exact ones.
 
 A plain running sum of a million weights is wrong in the tenth digit, enough to move a threshold
 by one score. Here each number is cut into a high part, whose running sum is exact because all
@@ -8,6 +8,10 @@ parts are multiples of one unit and their sum needs at most 53 bits, and a small
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from fractions import Fraction
 
 import numpy as np
 
@@ -15,6 +19,9 @@ from shiftproof._types import FloatArray
 
 #: Half the distance from 1 to the next float: the relative error of one rounding.
 UNIT = 2.0**-53
+
+#: More digits than any sum of products of two floats can have: nothing is rounded.
+WIDE = Context(prec=4000)
 
 
 def running_sum(values: FloatArray) -> FloatArray:
@@ -57,3 +64,16 @@ def _cut(values: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
     high = values + shift
     high -= shift
     return high, np.subtract(values, high, out=rest)
+
+
+def rational(value: float) -> Fraction:
+    """The shortest decimal that reads as this float, as a fraction."""
+    return Fraction(repr(float(value)))
+
+
+def exact_sum(values: Iterable[float] | FloatArray) -> Fraction:
+    """The sum of the shortest decimals; equal values are counted together."""
+    total = Decimal(0)
+    for value, count in Counter(np.asarray(values).tolist()).items():
+        total = WIDE.add(total, WIDE.multiply(Decimal(repr(value)), Decimal(count)))
+    return Fraction(total)
