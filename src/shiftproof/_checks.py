@@ -7,11 +7,17 @@ Each check returns the argument in the form that the mathematics wants, or raise
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 
 from shiftproof._types import ArrayLike, BoolArray, FloatArray, IntArray
 from shiftproof.errors import InputError
+
+_Kind = TypeVar("_Kind")
+
+#: Weights beyond this, or all below its inverse, would overflow or underflow in products.
+_LARGEST = 1e200
 
 
 def floats(name: str, values: ArrayLike, *, repair: str = "pass real numbers") -> FloatArray:
@@ -24,13 +30,20 @@ def floats(name: str, values: ArrayLike, *, repair: str = "pass real numbers") -
         if raw.dtype.kind not in "fiubO":
             raise TypeError(raw.dtype)
         array = raw.astype(np.float64)
-    except (TypeError, ValueError) as cause:
+    except (TypeError, ValueError, OverflowError) as cause:
         got = getattr(values, "dtype", type(values).__name__)
         raise InputError(name, "numbers", f"{got}", repair) from cause
     unknown = np.isnan(array)
     if unknown.any():
         raise InputError(name, "no NaN", _first(array, unknown), "drop or fill the missing values")
     return array
+
+
+def instance(name: str, value: object, kind: type[_Kind], repair: str) -> _Kind:
+    """`value`, if it is of the kind that is meant."""
+    if not isinstance(value, kind):
+        raise InputError(name, kind.__name__, type(value).__name__, repair)
+    return value
 
 
 def vector(name: str, values: ArrayLike, *, length: int | None = None) -> FloatArray:
@@ -57,12 +70,11 @@ def demand(name: str, values: FloatArray, good: BoolArray, expected: str, repair
 def indices(name: str, values: ArrayLike, *, length: int, below: int) -> IntArray:
     """`values` as `length` integers in 0..below-1."""
     array = floats(name, values, repair="pass integers")
-    whole = array.astype(np.int64)
     if array.shape != (length,):
         raise InputError(name, f"shape ({length},)", f"shape {array.shape}", "one index each")
-    good = (whole == array) & (whole >= 0) & (whole < below)
+    good = (array >= 0) & (array < below) & (np.floor(array) == array)
     demand(name, array, good, f"integers from 0 to {below - 1}", "number the examples from 0")
-    return whole
+    return array.astype(np.int64)
 
 
 def scalar(name: str, value: float, repair: str) -> float:
@@ -84,10 +96,10 @@ def calibration_weights(name: str, values: ArrayLike, length: int) -> FloatArray
         "a calibration input lies where its own distribution has no mass: mend the ratio there",
     )
     largest = float(array.max(initial=0.0))
-    if largest > 0 and not 1e-250 < largest < 1e250:
+    if largest > 0 and not 1 / _LARGEST <= largest <= _LARGEST:
         raise InputError(
             name,
-            "a largest weight between 1e-250 and 1e250",
+            f"a largest weight between {1 / _LARGEST:g} and {_LARGEST:g}",
             f"{largest!r}",
             "only ratios of weights matter: divide all weights, those of the test points too, "
             "by one constant",
@@ -99,6 +111,14 @@ def test_weights(name: str, values: ArrayLike) -> FloatArray:
     """Non-negative; infinite where the calibration distribution has no mass."""
     array = floats(name, values)
     demand(name, array, array >= 0, "weights of at least 0", "a density ratio is never negative")
+    small = (array <= _LARGEST) | np.isinf(array)
+    demand(
+        name,
+        array,
+        small,
+        f"weights up to {_LARGEST:g}, or inf outside the support",
+        "divide all weights, those of the calibration examples too, by one constant",
+    )
     return array
 
 
@@ -137,9 +157,10 @@ def broadcast(**arrays: FloatArray) -> tuple[int, ...]:
         ) from cause
 
 
-def bound_of(bound: float | None) -> float:
+def bound_of(bound: float) -> float:
     """The bound of a loss: a number, or infinity said aloud; never left out."""
-    if bound is None or math.isnan(bound) or bound < 0:
+    usable = isinstance(bound, (int, float, np.integer, np.floating))
+    if not usable or math.isnan(float(bound)) or float(bound) < 0:
         raise InputError(
             "bound",
             "the largest value that the loss can take (Lmax)",

@@ -10,10 +10,10 @@ class ShiftproofError(Exception):
     --------
     >>> import shiftproof as shp
     >>> try:
-    ...     shp.LossCurves.steps([])
+    ...     shp.RiskCurve(shp.LossCurves.steps([]))
     ... except shp.ShiftproofError as error:
     ...     print(error)
-    scores: expected at least one value, got none; calibrate on at least one labelled example
+    losses: expected at least one value, got none; calibrate on at least one labelled example
     """
 
 

@@ -60,6 +60,8 @@ def row_keys(seed: int, role: str, ids: ArrayLike | int) -> KeyArray:
     """
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise InputError("seed", "an integer", f"{seed!r}", "a random rule needs a stated seed")
+    if not isinstance(role, str):
+        raise InputError("role", "a word", f"{role!r}", "say what the draw is for")
     digest = hashlib.blake2b(f"{int(seed)}\x00{role}".encode(), digest_size=8).digest()
     stream = np.uint64(int.from_bytes(digest, "little"))
     return split_mix(split_mix(_as_words(ids)) ^ stream)
@@ -78,19 +80,25 @@ def uniforms(keys: KeyArray) -> FloatArray:
 
 
 def _as_words(ids: ArrayLike | int) -> KeyArray:
-    if isinstance(ids, (int, np.integer)) and not isinstance(ids, bool):
-        return np.arange(int(ids), dtype=np.uint64)
     array = np.asarray(ids)
+    if array.ndim == 0 and array.dtype.kind in "iu":
+        if array < 0:
+            raise InputError("ids", "a count of at least 0", f"{array}", "pass the number of rows")
+        return np.arange(int(array), dtype=np.uint64)
+    if array.size == 0:
+        return np.empty(array.shape, dtype=np.uint64)
     if array.dtype.kind == "u":
         return array.astype(np.uint64)
     if array.dtype.kind == "i":
         return array.astype(np.int64).view(np.uint64)
-    if array.dtype.kind in "US" or (
-        array.dtype.kind == "O" and all(isinstance(name, str) for name in array.ravel())
-    ):
+    named = isinstance(ids, np.ndarray) and array.dtype.kind == "U"
+    if named or all(isinstance(name, str) for name in np.asarray(ids, dtype=object).ravel()):
         names = (hashlib.blake2b(str(name).encode(), digest_size=8) for name in array.ravel())
         words = [int.from_bytes(name.digest(), "little") for name in names]
         return np.array(words, dtype=np.uint64).reshape(array.shape)
     raise InputError(
-        "ids", "integers or strings", f"dtype {array.dtype}", "floats and mixtures do not identify"
+        "ids",
+        "integers or strings",
+        f"dtype {array.dtype}",
+        "floats, bytes and mixtures do not identify a row",
     )

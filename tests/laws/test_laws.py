@@ -240,11 +240,11 @@ def test_directional_is_never_larger_than_the_envelope(name):
     @given(cases(name, "envelope"), st.lists(st.floats(0, 3), min_size=2, max_size=4))
     def check(case, distances):
         assume(case.losses.lower == 0)
-        slope = float(case.worst.slopes[0])
-        cap = case.losses.bound if name == "capped hinges" else None
+        slope, cap = float(case.worst.slopes[0]), case.losses.common_cap
+        assert (cap is None) == (name == "hinges")
         curve = RiskCurve(case.losses, case.weights)
         rays = sorted(distances)
-        reach = curve.directional(case.alpha, case.weight, [rays], slopes=slope, cap=cap)[0]
+        reach = curve.directional(case.alpha, case.weight, [rays], slopes=slope)[0]
         farthest = LossCurves.hinges([rays[-1]], slope, bound=10, cap=cap, lower=case.losses.lower)
         ball = curve.threshold(case.alpha, case.weight, worst=farthest)[0]
         assert (reach <= ball + 1e-12).all()

@@ -27,9 +27,32 @@ WEIGHTLESS = RiskCurve(STEPS, [0.0, 0.0])
 STAIRS = {"bound": 1.0}
 
 BAD = {
-    "empty calibration": (lambda: LossCurves.steps([]), "calibrate on at least one"),
-    "empty hinges": (lambda: LossCurves.hinges([], bound=1), "calibrate on at least one"),
-    "empty stairs": (lambda: LossCurves.staircases([], [], [], [], bound=1), "at least one"),
+    "empty calibration": (lambda: RiskCurve(LossCurves.steps([])), "calibrate on at least one"),
+    "empty box": (
+        lambda: BoxedCurve(LossCurves.hinges([], bound=1), WeightBox([], [])),
+        "calibrate on at least one",
+    ),
+    "nothing to join": (lambda: LossCurves.concatenate([]), "at least one part"),
+    "joined with a number": (lambda: LossCurves.concatenate([STEPS, 3]), "expected LossCurves"),
+    "scores for losses": (lambda: RiskCurve([1.0, 2.0]), "expected LossCurves, got list"),
+    "losses for a curve": (lambda: compressed(STEPS, 2), "expected RiskCurve, got LossCurves"),
+    "weights for a box": (lambda: BoxedCurve(STEPS, [1.0, 1.0]), "expected WeightBox, got list"),
+    "weights for candidates": (
+        lambda: CoherentCurve(STEPS, np.ones((1, 2))),
+        "expected CoherentBox, got ndarray",
+    ),
+    "merge with another kind": (
+        lambda: CURVE.merge(BoxedCurve(STEPS, WeightBox([1, 1], [1, 1]))),
+        "expected RiskCurve, got BoxedCurve",
+    ),
+    "merge with a compression": (
+        lambda: CURVE.merge(compressed(CURVE, 1)),
+        "expected RiskCurve, got Compressed",
+    ),
+    "number beyond floats": (lambda: LossCurves.steps([10**400]), "expected numbers"),
+    "bound in words": (lambda: LossCurves.hinges([1.0], bound="10"), "the largest value"),
+    "two bounds": (lambda: LossCurves.hinges([1.0], bound=np.array([5, 6])), "the largest value"),
+    "losses below lower": (lambda: STEPS.at(-1.0), "at least the lower end"),
     "NaN score": (lambda: LossCurves.steps([1.0, NAN, NAN]), r"position 1 \(2 such values\)"),
     "words": (lambda: LossCurves.steps(["a"]), "expected numbers"),
     "ragged": (lambda: LossCurves.steps([[1.0], [1.0, 2.0]]), "expected numbers"),
@@ -56,6 +79,10 @@ BAD = {
     "negative tail": (lambda: LossCurves.staircases([-1], [], [], [], **STAIRS), "at least 0"),
     "owner out of range": (
         lambda: LossCurves.staircases([0], [1.0], [0.5], [1], **STAIRS),
+        "integers from 0 to 0",
+    ),
+    "owner at infinity": (
+        lambda: LossCurves.staircases([0], [1.0], [0.5], [INF], **STAIRS),
         "integers from 0 to 0",
     ),
     "owner of a half": (
@@ -87,6 +114,18 @@ BAD = {
     "shapes": (lambda: CURVE.threshold([0.1, 0.2], [1, 2, 3], worst=1.0), "broadcast"),
     "worst below bound": (lambda: HINGES.threshold(1.0, 1.0, worst=4.0), "at least the bound"),
     "worst of NaN": (lambda: HINGES.threshold(1.0, 1.0, worst=NAN), "no NaN"),
+    "worst of another loss": (
+        lambda: HINGES.threshold(1.0, 1.0, worst=LossCurves.steps([3.0])),
+        "bounded by 5.0",
+    ),
+    "flat worst below bound": (
+        lambda: CURVE.threshold(0.1, 1.0, worst=LossCurves.flat(0.5)),
+        "bounded by 1.0",
+    ),
+    "test weight beyond products": (
+        lambda: CURVE.threshold(0.1, 1e300, worst=1.0),
+        "or inf outside the support",
+    ),
     "worst of two": (lambda: HINGES.threshold(1.0, 1.0, worst=[5.0, 6.0]), "one number"),
     "worst of other lower": (
         lambda: CURVE.threshold(0.1, 1.0, worst=LossCurves.steps([1.0], lower=-1)),
@@ -106,6 +145,14 @@ BAD = {
         r"one number or shape \(1,\)",
     ),
     "randomized distance": (lambda: HINGES.randomized(1.0, 1.0, 0.5), "expected miscoverage"),
+    "randomized below lower": (
+        lambda: RiskCurve(LossCurves.steps([-1.0])).randomized(0.1, 1.0, 0.5),
+        "not below the lower end",
+    ),
+    "randomized scores": (
+        lambda: CURVE.randomized(0.1, [1.0, 1.0], 0.5).contains([1.0, 2.0, 3.0]),
+        "broadcast",
+    ),
     "randomized with u = 0": (lambda: CURVE.randomized(0.1, 1.0, 0.0), "strictly between"),
     "randomized with u = 1": (lambda: CURVE.randomized(0.1, 1.0, 1.0), "strictly between"),
     "box upside down": (lambda: WeightBox([2.0], [1.0]), "low <= high"),
@@ -131,6 +178,12 @@ BAD = {
         lambda: CoherentBox.from_rates([2], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]),
         "integers from 0 to 1",
     ),
+    "half a knot": (lambda: compressed(CURVE, 2.5), "expected an integer"),
+    "candidates in space": (lambda: CoherentBox(np.ones((1, 2, 3))), r"shape \(v, n\)"),
+    "negative count": (lambda: keys.row_keys(1, "x", -3), "count of at least 0"),
+    "mixed ids": (lambda: keys.row_keys(1, "x", ["a", 1]), "integers or strings"),
+    "bytes": (lambda: keys.row_keys(1, "x", [b"a"]), "integers or strings"),
+    "no role": (lambda: keys.row_keys(1, None, 3), "expected a word"),
     "knots to keep": (lambda: compressed(CURVE, 0), "at least 1"),
     "nothing to compress": (lambda: compressed(WEIGHTLESS, 3), "some weight above 0"),
     "seed": (lambda: keys.row_keys(0.5, "x", 3), "expected an integer"),
@@ -151,7 +204,7 @@ def test_bad_input_is_refused_with_a_reason(name):
 
 def test_errors_survive_a_process_boundary():
     with pytest.raises(InputError) as caught:
-        LossCurves.steps([])
+        RiskCurve(LossCurves.steps([]))
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own bytes
     assert str(again) == str(caught.value)
     assert again.repair == caught.value.repair

@@ -66,9 +66,20 @@ def test_chosen_knots_beat_equal_masses_for_hinges():
 def test_enough_knots_cost_nothing():
     curve = RiskCurve(LossCurves.hinges([1.0, 2.0, 3.0], bound=5.0), [1.0, 2.0, 1.0])
     small = compressed(curve, 3)
-    assert small.price == pytest.approx(0, abs=1e-15)
+    assert small.price == pytest.approx(0, abs=1e-13)
     at = np.linspace(0, 4, 41)
     np.testing.assert_allclose(small.curve.risk(at), curve.risk(at), atol=1e-14)
+
+
+def test_ties_are_never_rounded_down():
+    for n in (3, 7, 9, 30):
+        curve = RiskCurve(LossCurves.steps(np.arange(1.0, n + 1)))
+        small = compressed(curve, n).curve
+        assert float(small.threshold(1.0, 1.0, worst=1.0)) == 0.0
+        for k in range(n + 1):
+            alpha = k / n
+            exact = float(curve.threshold(alpha, 0.0, worst=1.0))
+            assert float(small.threshold(alpha, 0.0, worst=1.0)) >= exact
 
 
 def test_groups_are_reweighted_and_merged_after_compression():

@@ -11,9 +11,9 @@ It does so for every weight in a box when the largest such sum does:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
@@ -24,11 +24,16 @@ from shiftproof._types import ArrayLike, FloatArray
 from shiftproof.errors import InputError
 from shiftproof.risk import exact
 from shiftproof.risk.augmented import Augmented, Points
-from shiftproof.risk.curve import RiskCurve, calibration_losses, calibration_weights
+from shiftproof.risk.curve import (
+    RiskCurve,
+    calibration_losses,
+    calibration_weights,
+    other_curves,
+)
 from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.descent import Layout
 from shiftproof.risk.rule import Question, ThresholdRule
-from shiftproof.risk.sums import UNIT, total
+from shiftproof.risk.sums import UNIT, rational, total
 
 #: Beyond this many groups the vertices of their rates are too many to visit.
 _MOST_GROUPS = 12
@@ -99,7 +104,7 @@ class CoherentBox:
 
     def __init__(self, candidates: ArrayLike) -> None:
         array = _checks.test_weights("candidates", candidates)
-        if array.ndim < 2 or len(array) == 0:
+        if array.ndim != 2 or len(array) == 0:
             raise InputError(
                 "candidates",
                 "shape (v, n)",
@@ -154,15 +159,16 @@ def rate_vertices(low: ArrayLike, high: ArrayLike) -> FloatArray:
             f"{len(bottom)}",
             "pool rare groups, or bound each weight on its own with WeightBox",
         )
-    found: dict[tuple[float, ...], tuple[float, ...]] = {}
-    for free in range(len(bottom)):
-        others = [index for index in range(len(bottom)) if index != free]
-        for corner in product(*((bottom[index], top[index]) for index in others)):
-            # One minus the others, in decimals: .9 is left of 1 - .1.
-            rest = round(1.0 - math.fsum(corner), 12)
-            if bottom[free] <= rest + 1e-12 and rest - 1e-12 <= top[free]:
-                vertex = (*corner[:free], rest, *corner[free:])
-                found.setdefault(tuple(round(rate, 12) for rate in vertex), vertex)
+    lows, highs = ([rational(end) for end in ends] for ends in (bottom.tolist(), top.tolist()))
+    found: set[tuple[Fraction, ...]] = set()
+    for free in range(len(lows)):
+        others = [(lows[group], highs[group]) for group in range(len(lows)) if group != free]
+        for corner in product(*others):
+            rest = 1 - sum(corner, Fraction(0))
+            # Bounds such as 1/3 are decimals that do not quite sum to 1.
+            rate = min(max(rest, lows[free]), highs[free])
+            if abs(rate - rest) <= Fraction(1, 10**12):
+                found.add((*corner[:free], rate, *corner[free:]))
     if not found:
         raise InputError(
             "low",
@@ -170,7 +176,7 @@ def rate_vertices(low: ArrayLike, high: ArrayLike) -> FloatArray:
             f"sums from {bottom.sum():.6g} to {top.sum():.6g}",
             "widen the bounds",
         )
-    return np.array(sorted(found.values()))
+    return np.array(sorted(found), dtype=np.float64)
 
 
 class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
@@ -180,8 +186,10 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
 
         max_w w (L - alpha) = high (L - alpha)_+ + low min(L, alpha) - low alpha.
 
-    Applies when the true weights, up to one constant, lie in the box; if they do so with
-    probability 1 - delta, then E[loss] <= alpha + delta Lmax.
+    Applies when the true weights of calibration examples and test point, times one and the same
+    constant, lie between their bounds; if they do so with probability 1 - delta, then
+    E[loss] <= alpha + delta Lmax. What else it asks for is what :class:`RiskCurve` asks for.
+    A curve is built for each distinct alpha: a few levels for many points, not one for each.
 
     Parameters
     ----------
@@ -201,11 +209,15 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
 
     def __init__(self, losses: LossCurves, box: WeightBox) -> None:
         self.losses = calibration_losses(losses)
+        _checks.instance("box", box, WeightBox, "WeightBox(low, high)")
         low = calibration_weights(box.low, losses)
         self.box = WeightBox(low, calibration_weights(box.high, losses))
 
     def __len__(self) -> int:
         return len(self.losses)
+
+    def __repr__(self) -> str:
+        return f"BoxedCurve({len(self)} examples)"
 
     def risk(self, thresholds: ArrayLike) -> FloatArray:
         """The largest weighted mean loss over the box, max_w sum w L(lam) / sum w.
@@ -247,7 +259,7 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
 
     def merge(self, others: BoxedCurve | Iterable[BoxedCurve]) -> BoxedCurve:
         """The worst case of all examples together."""
-        curves = [self, *([others] if isinstance(others, BoxedCurve) else others)]
+        curves = other_curves(self, others)
         box = WeightBox(
             np.concatenate([curve.box.low for curve in curves]),
             np.concatenate([curve.box.high for curve in curves]),
@@ -302,6 +314,11 @@ class CoherentCurve(ThresholdRule[CoherentBox]):
     The largest of the thresholds at the vertices. Much tighter than a box for each example when
     what is uncertain is a few group rates.
 
+    Applies when the true weights of calibration examples and test points are one and the same
+    mixture of the candidates: row k of both boxes belongs to the same vertex, as it does when both
+    come from ``from_rates`` with the same bounds. If that holds with probability 1 - delta, then
+    E[loss] <= alpha + delta Lmax. What else it asks for is what :class:`RiskCurve` asks for.
+
     Examples
     --------
     >>> import shiftproof as shp
@@ -313,6 +330,7 @@ class CoherentCurve(ThresholdRule[CoherentBox]):
     """
 
     def __init__(self, losses: LossCurves, box: CoherentBox) -> None:
+        _checks.instance("box", box, CoherentBox, "CoherentBox(candidates), or from_rates")
         first, *others = box.candidates
         curve = RiskCurve(losses, first)
         self.losses, self.box = losses, box
@@ -320,6 +338,9 @@ class CoherentCurve(ThresholdRule[CoherentBox]):
 
     def __len__(self) -> int:
         return len(self.losses)
+
+    def __repr__(self) -> str:
+        return f"CoherentCurve({len(self)} examples, {len(self._curves)} candidates)"
 
     def risk(self, thresholds: ArrayLike) -> FloatArray:
         """The largest weighted mean loss over the candidates."""
@@ -342,7 +363,7 @@ class CoherentCurve(ThresholdRule[CoherentBox]):
 
     def merge(self, others: CoherentCurve | Iterable[CoherentCurve]) -> CoherentCurve:
         """The worst case of all examples together; vertex k of one goes with vertex k of all."""
-        curves = [self, *([others] if isinstance(others, CoherentCurve) else others)]
+        curves = other_curves(self, others)
         for curve in curves:
             self._matching(curve.box)
         box = CoherentBox(np.concatenate([curve.box.candidates for curve in curves], axis=1))

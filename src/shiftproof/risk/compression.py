@@ -12,10 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shiftproof import _checks
 from shiftproof._types import FloatArray, IntArray
 from shiftproof.errors import InputError
 from shiftproof.risk.curve import RiskCurve
 from shiftproof.risk.curves import LossCurves
+from shiftproof.risk.sums import UNIT, exact_sum, rational
+
+#: More than all rounding in a mean loss: what is nowhere below stays so in the last bits too.
+_UP = 1 + 64 * UNIT
 
 #: Halvings of the price in the search for the best k knots.
 _HALVINGS = 40
@@ -41,7 +46,7 @@ class Compressed:
     >>> small = shp.compressed(curve, 2)
     >>> small.curve.risk([0.0, 1.0, 2.0, 3.0, 4.0])  # 1, .75, .5, .25, 0 before
     array([1. , 1. , 0.5, 0.5, 0. ])
-    >>> small.price
+    >>> round(small.price, 6)
     0.25
     """
 
@@ -49,6 +54,7 @@ class Compressed:
     price: float
 
 
+@np.errstate(over="ignore")  # a slope between two places that are next to each other
 def compressed(curve: RiskCurve, knots: int) -> Compressed:
     """Round a curve up to at most `knots` knots, with the smallest largest excess that they allow.
 
@@ -67,8 +73,9 @@ def compressed(curve: RiskCurve, knots: int) -> Compressed:
     >>> float(small.curve.threshold(0.25, 1.0, worst=1.0))  # exact: 751
     800.0
     """
-    if knots < 1:
-        raise InputError("knots", "at least 1", f"{knots}", "keep one knot or more")
+    _checks.instance("curve", curve, RiskCurve, "compress a RiskCurve")
+    if not isinstance(knots, (int, np.integer)) or knots < 1:
+        raise InputError("knots", "an integer of at least 1", f"{knots!r}", "keep one or more")
     if curve.total_weight == 0:
         raise InputError(
             "curve", "some weight above 0", "none", "there is no mean loss to compress: drop it"
@@ -142,6 +149,7 @@ class _Outline:
             there = slice(start + 1, stop + 1)
             width = self.places[there] - self.places[start]
             slope = float(((self.left[there] - self.right[start]) / width).max())
+            slope = slope if np.isfinite(slope) else 0.0  # flat is always above
             fall = slope * width if slope < 0 else np.zeros_like(width)  # 0 * inf at the last knot
             line = self.right[start] + fall
             end = max(float(line[-1]), float(self.left[stop]))
@@ -153,10 +161,15 @@ class _Outline:
             ):
                 if height > 0 and steepness > 0:
                     knots.append(float(self.places[stop]))
-                    slopes.append(float(steepness))
-                    heights.append(height)
+                    slopes.append(float(steepness) * _UP)
+                    heights.append(height * _UP)
+        price += (_UP - 1) * float(self.right[0])
+        if heights:  # no mean loss is above the bound, in decimals either
+            below = exact_sum([float(self.right[-1]) * _UP, *heights[:-1]])
+            room = float(rational(curve.losses.bound) - below)
+            heights[-1] = min(heights[-1], float(np.nextafter(room, 0.0)))
         losses = LossCurves(
-            self.right[-1:],
+            self.right[-1:] * _UP,
             np.zeros(len(knots), dtype=np.int64),
             np.array(knots),
             np.array(slopes),

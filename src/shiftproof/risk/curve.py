@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.descent import Descent, Layout
 from shiftproof.risk.rule import Question, ThresholdRule
 from shiftproof.risk.sums import total
+
+Curve = TypeVar("Curve")
 
 
 class RiskCurve(ThresholdRule[ArrayLike]):
@@ -139,9 +142,9 @@ class RiskCurve(ThresholdRule[ArrayLike]):
 
         Notes
         -----
-        Each threshold is that of exact arithmetic: a step threshold is the very score, ties
-        included; on a sloped piece it is above by rounding at most. A float counts as the shortest
-        decimal that it prints as.
+        A threshold at a jump is that of exact arithmetic, the very score, ties included. On a
+        sloped piece it is right to rounding, and at worst to 1e-10 of itself. A float counts as the
+        shortest decimal that it prints as.
 
         Examples
         --------
@@ -165,7 +168,10 @@ class RiskCurve(ThresholdRule[ArrayLike]):
     def randomized(
         self, alpha: ArrayLike, test_weights: ArrayLike, uniforms: ArrayLike
     ) -> RandomizedThreshold:
-        """Miscoverage that attains alpha exactly, at the price of one random number per point.
+        """Miscoverage that attains alpha, at the price of one random number per point.
+
+        On average over calibration draws, test points and U, and under what :class:`RiskCurve`
+        asks for, the probability of leaving out the label is alpha, neither more nor less.
 
         p(r) = ( sum_{R_i > r} W_i + U (sum_{R_i = r} W_i + W) ) / ( sum_i W_i + W ); a label with
         score r is in the set when p(r) > alpha. As p falls in r that is a threshold and whether it
@@ -193,6 +199,10 @@ class RiskCurve(ThresholdRule[ArrayLike]):
             )
         level = _checks.risk_level(alpha, self.losses.bound)
         weight = _checks.test_weights("test_weights", test_weights)
+        scores = self.losses.knots
+        placed = scores >= self.losses.lower
+        repair = "build the losses with lower=-math.inf"
+        _checks.demand("losses", scores, placed, "scores not below the lower end", repair)
         chance = _checks.floats("uniforms", uniforms)
         good = (chance > 0) & (chance < 1)
         expected = "numbers strictly between 0 and 1"
@@ -235,7 +245,7 @@ class RiskCurve(ThresholdRule[ArrayLike]):
         >>> len(here.merge(there))
         2
         """
-        curves = [self, *([others] if isinstance(others, RiskCurve) else others)]
+        curves = other_curves(self, others)
         return RiskCurve(
             LossCurves.concatenate([curve.losses for curve in curves]),
             np.concatenate([curve.weights for curve in curves]),
@@ -341,6 +351,7 @@ class RandomizedThreshold:
         array([False])
         """
         score = _checks.floats("scores", scores)
+        _checks.broadcast(scores=score, thresholds=self.threshold)
         inside: BoolArray = (
             (score < self.threshold)
             | (self.closed & (score == self.threshold))
@@ -350,7 +361,9 @@ class RandomizedThreshold:
 
 
 def calibration_losses(losses: LossCurves) -> LossCurves:
-    """Losses that can be summed: finite wherever a threshold may lie."""
+    """Losses that can be summed: some, and finite wherever a threshold may lie."""
+    _checks.instance("losses", losses, LossCurves, "build them with LossCurves")
+    _checks.non_empty("losses", losses.tail, "calibrate on at least one labelled example")
     if np.isfinite(losses.bound):
         return losses
     largest = losses.at(losses.lower)
@@ -367,6 +380,18 @@ def calibration_losses(losses: LossCurves) -> LossCurves:
 def calibration_weights(weights: ArrayLike, losses: LossCurves) -> FloatArray:
     """Weights that can be summed, one for each curve."""
     return _checks.calibration_weights("weights", weights, len(losses))
+
+
+def other_curves(curve: Curve, others: Curve | Iterable[Curve]) -> list[Curve]:
+    """A curve and those to merge with it, all of one kind."""
+    kind = type(curve)
+    found = [others] if isinstance(others, kind) else others
+    if not isinstance(found, Iterable):
+        found = [found]
+    return [
+        curve,
+        *(_checks.instance("others", one, kind, "merge like with like") for one in found),
+    ]
 
 
 def _is_miscoverage(losses: LossCurves) -> bool:

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +28,7 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._types import ArrayLike, FloatArray, IntArray
 from shiftproof.errors import InputError
+from shiftproof.risk.sums import rational
 
 #: A distance that is computed in floating point may exceed the diameter by its own rounding.
 _ROUNDING = 1e-9
@@ -86,7 +88,7 @@ class LossCurves:
         >>> shp.LossCurves.steps([0.2, 0.7]).at(0.7)  # the set is closed: a score of .7 is inside
         array([0., 0.])
         """
-        knots = _scores(scores)
+        knots = _checks.vector("scores", scores)
         n = len(knots)
         infinite, one = np.broadcast_to(np.inf, n), np.broadcast_to(1.0, n)
         return cls(_zeros(n), np.arange(n), knots, infinite, one, 1.0, _lower(lower))
@@ -121,7 +123,7 @@ class LossCurves:
         >>> shp.LossCurves.hinges([3.0], slopes=[2.0], bound=10).at([0.0, 1.0, 4.0][1])
         array([4.])
         """
-        knots = _scores(scores)
+        knots = _checks.vector("scores", scores)
         n = len(knots)
         placed = knots > -np.inf
         _checks.demand("scores", knots, placed, "scores above -inf", "a distance is at least 0")
@@ -176,7 +178,7 @@ class LossCurves:
         >>> [float(rate.at(threshold)[0]) for threshold in (0.0, 0.3, 0.6)]
         [1.0, 0.5, 0.0]
         """
-        tail = _checks.non_empty("tail", _checks.vector("tail", tail), _EMPTY)
+        tail = _checks.vector("tail", tail)
         _checks.demand("tail", tail, tail >= 0, "losses of at least 0", "losses start at 0")
         places = _checks.vector("knots", knots)
         drop = _checks.vector("drops", drops, length=len(places))
@@ -215,7 +217,7 @@ class LossCurves:
         return cls(np.array([level]), np.empty(0, int), *(np.empty(0),) * 3, level, _lower(lower))
 
     @classmethod
-    def concatenate(cls, parts: Sequence[LossCurves]) -> LossCurves:
+    def concatenate(cls, parts: Iterable[LossCurves]) -> LossCurves:
         """The curves of all parts, which must share their bound and lower end.
 
         Examples
@@ -225,6 +227,9 @@ class LossCurves:
         >>> len(shp.LossCurves.concatenate([near, far]))
         3
         """
+        parts = [_checks.instance("parts", part, cls, "concatenate loss curves") for part in parts]
+        if not parts:
+            raise InputError("parts", "at least one part", "none", "there is nothing to join")
         first = parts[0]
         for part in parts:
             if (part.bound, part.lower) != (first.bound, first.lower):
@@ -263,7 +268,7 @@ class LossCurves:
         >>> shp.LossCurves.steps([1.0, 2.0]).at([1.0, 1.0])
         array([0., 1.])
         """
-        lam = _checks.floats("thresholds", thresholds)
+        lam = _checks.thresholds(thresholds, self.lower)
         if lam.shape not in ((), (len(self),)):
             raise InputError(
                 "thresholds",
@@ -336,8 +341,14 @@ class LossCurves:
         """
         tops = self.bases + self.heights
         wanted = level if self._one_each else level[self.owner]
+        exceeds = tops > wanted
+        # A top that is a sum of drops may tie with the level in decimals only.
+        tied = (self.bases > 0) & (np.abs(tops - wanted) <= 1e-12 * wanted)
+        for ramp in np.flatnonzero(tied).tolist():
+            top = self.exact_base(ramp) + rational(float(self.heights[ramp]))
+            exceeds[ramp] = top > rational(float(wanted[ramp]))
         excess = np.maximum(wanted - self.bases, 0.0)
-        crossing = np.where(tops > wanted, self.knots - excess / self.slopes, -np.inf)
+        crossing = np.where(exceeds, self.knots - excess / self.slopes, -np.inf)
         result = np.full(len(self), -np.inf)
         if self._one_each:
             result = crossing
@@ -386,6 +397,19 @@ class LossCurves:
             bases[index] = bases[index - 1] + self.heights[index - 1]
         return bases
 
+    def exact_base(self, ramp: int) -> Fraction:
+        """One of the bases in decimals."""
+        first = int(np.searchsorted(self.owner, self.owner[ramp]))
+        below = [float(self.tail[self.owner[ramp]]), *self.heights[first:ramp].tolist()]
+        return sum(map(rational, below), Fraction(0))
+
+    @property
+    def common_cap(self) -> float | None:
+        """The cap of all hinges; None where they have none, or not one and the same."""
+        cap = float(self.heights[0]) if len(self.heights) else math.inf
+        same = self._one_each and bool((self.heights == cap).all() and not self.tail.any())
+        return cap if same and math.isfinite(cap) else None
+
     @cached_property
     def finite_heights(self) -> FloatArray:
         """How far each curve rises over all its ramps of finite height."""
@@ -432,13 +456,6 @@ class LossCurves:
             "raise the bound to the largest possible loss, or cap the loss",
         )
         return self
-
-
-_EMPTY = "calibrate on at least one labelled example"
-
-
-def _scores(scores: ArrayLike) -> FloatArray:
-    return _checks.non_empty("scores", _checks.vector("scores", scores), _EMPTY)
 
 
 def _zeros(n: int) -> FloatArray:

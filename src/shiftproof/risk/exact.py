@@ -91,7 +91,7 @@ class WorstCaseSum:
                 continue
             found.add(rational(knot))
             if np.isfinite(slope):
-                room = max(alpha - self._base(index), Fraction(0))
+                room = max(alpha - losses.exact_base(index), Fraction(0))
                 found.add(rational(knot) - room / rational(slope))
                 if np.isfinite(height):
                     found.add(rational(knot) - rational(height) / rational(slope))
@@ -104,13 +104,6 @@ class WorstCaseSum:
             float(losses.slopes[index]),
             float(losses.heights[index]),
         )
-
-    def _base(self, index: int) -> Fraction:
-        """The level from which a ramp rises: the tail and the ramps of its example before it."""
-        owner = self._losses.owner
-        first = int(np.searchsorted(owner, owner[index]))
-        heights = (rational(float(height)) for height in self._losses.heights[first:index])
-        return rational(float(self._losses.tail[owner[index]])) + sum(heights, Fraction(0))
 
     def _with_loss(self, lam: Fraction) -> Counter[_Example]:
         """The examples with a loss at `lam`, equal ones counted together.

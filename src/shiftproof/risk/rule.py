@@ -49,7 +49,6 @@ class ThresholdRule(ABC, Generic[Weights]):
         worst_scores: ArrayLike,
         *,
         slopes: ArrayLike = 1.0,
-        cap: float | None = None,
     ) -> FloatArray:
         """How far a star-shaped set reaches in each direction: min(D_u, lam'(D_u)).
 
@@ -72,13 +71,13 @@ class ThresholdRule(ABC, Generic[Weights]):
         worst_scores : array (m, u)
             D_u, the score of the farthest label in each direction.
         slopes : number or array (m,)
-            The scale s(x) of a normalised score.
-        cap : float, optional
-            The cap of the loss.
+            The scale s(x) of a normalised score. A cap is taken from the losses.
 
         Returns
         -------
         array (m, u)
+            In units of scores: kilometres for plain distances, kilometres divided by s(x) for
+            normalised ones. t above is in the same units, and u of the length s(x).
 
         Examples
         --------
@@ -105,10 +104,11 @@ class ThresholdRule(ABC, Generic[Weights]):
                 "star-shaped sets exist for the distance from a label to a set",
             )
         points, directions = scores.shape
+        cap = self.losses.common_cap
         worst = LossCurves.hinges(
             scores.ravel(),
             np.repeat(_checks.each("slopes", slopes, points), directions),
-            bound=math.inf if cap is None else cap,
+            bound=math.inf,
             cap=cap,
             lower=self.losses.lower,
         )
@@ -117,21 +117,22 @@ class ThresholdRule(ABC, Generic[Weights]):
         return self.threshold(level, weights, worst=worst).reshape(scores.shape)
 
     def outcome(
-        self, thresholds: ArrayLike, test_weights: Weights, whole: ArrayLike = math.inf
+        self, thresholds: ArrayLike, test_weights: Weights, *, whole: ArrayLike
     ) -> ObjectArray:
         """Why each threshold is what it is: an array of :class:`Outcome`.
 
         Parameters
         ----------
         whole : number or array
-            D(x), from where on the set is the whole label space; inf where that is unbounded.
+            D(x), from where on the set is the whole label space: ``worst.reach`` of an envelope;
+            inf where the label space is unbounded, or where only the paper's rule is used.
 
         Examples
         --------
         >>> import shiftproof as shp
         >>> curve = shp.RiskCurve(shp.LossCurves.steps([0.1, 0.5, 0.2]))
         >>> thresholds = curve.threshold(0.5, [1.0, 9.0], worst=1.0)
-        >>> for outcome in curve.outcome(thresholds, [1.0, 9.0]):
+        >>> for outcome in curve.outcome(thresholds, [1.0, 9.0], whole=float("inf")):
         ...     print(outcome)
         the set is the smallest of its family that meets alpha here
         no smaller threshold meets alpha here; the whole label space is returned
@@ -177,6 +178,13 @@ class Question:
                 )
             shape = _checks.broadcast(**arrays)
             return cls(shape, LossCurves.flat(constant, losses.lower).spread(math.prod(shape)))
+        if worst.bound < losses.bound:
+            raise InputError(
+                "worst",
+                f"curves of a loss bounded by {losses.bound!r} or more",
+                f"a bound of {worst.bound!r}",
+                "build the worst case with the loss and the bound of the calibration losses",
+            )
         if worst.lower != losses.lower:
             raise InputError(
                 "worst",
