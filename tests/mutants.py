@@ -92,7 +92,7 @@ DELIBERATE = [
     Mutant("augmented.py", "        return 16 * UNIT * terms + self.descent.slack\n", "        return 0.0 * terms\n"),
     Mutant("augmented.py", "            lam[where] = self._settle(lam[where], points.select(where), band[where])\n",
            "            pass\n"),
-    Mutant("exact.py", "    return Fraction(repr(float(value)))\n", "    return Fraction(float(value))\n"),
+    Mutant("sums.py", "    return Fraction(repr(float(value)))\n", "    return Fraction(float(value))\n"),
     Mutant("sums.py", "    high += np.cumsum(rest, out=rest)\n", ""),
     Mutant("boxes.py", "            slack=16 * UNIT * alpha * total(high),  # each curve was cut at alpha, rounded\n", ""),
     # randomised rule: no weight for ties, no random number for the test point
@@ -103,7 +103,7 @@ DELIBERATE = [
     # compression rounds down, or forgets what it weighs
     Mutant("compression.py", "np.maximum.accumulate(to_left) <= np.minimum(on_the_way, allowed_end)",
            "to_left <= np.minimum(on_the_way, allowed_end)"),
-    Mutant("compression.py", ".max())\n            fall", ".min())\n            fall"),
+    Mutant("compression.py", ".max())\n            slope", ".min())\n            slope"),
     Mutant("compression.py", "RiskCurve(losses, [curve.total_weight])", "RiskCurve(losses)"),
     # a hinge without its scale, a ramp without its end
     Mutant("curves.py", "np.where(gap > 0, np.minimum(self.slopes * gap, self.heights), 0.0)",
@@ -121,9 +121,13 @@ ENDLESS = "does not end"
 
 # Comparisons whose strictness changes no result: module, passage, reason.
 EQUIVALENT = [
-    ("augmented.py", "points.high > _EXTREME", SAME_ROAD),
-    ("augmented.py", "lam - floor > (", SAME_ROAD),
-    ("augmented.py", "(excess > band)", EDGE),
+    ("augmented.py", "high - low > self._tolerance", SAME_ROAD),
+    ("augmented.py", "(self.high > 0)", SAME_ROAD),
+    ("augmented.py", "& (self.high < _TINY)", SAME_ROAD),
+    ("augmented.py", "len(layers) <= 1", SAME_ROAD),
+    ("augmented.py", "points) <= -band", EDGE),
+    ("augmented.py", "points) > band", EDGE),
+    ("augmented.py", "lam >= points.worst.reach", SAME_ROAD),
     ("augmented.py", "(lam <= self.lower)", SAME_ROAD),
     (
         "augmented.py",
@@ -131,8 +135,7 @@ EQUIVALENT = [
         "a walk that ends too early is doubtful, and then settled",
     ),
     ("augmented.py", "(level > 0)", "the answer is capped at the reach of the worst case anyway"),
-    ("boxes.py", "bottom[free] <= rest + 1e-12", "the edge of an allowance for rounding"),
-    ("boxes.py", "rest - 1e-12 <= top[free]", "the edge of an allowance for rounding"),
+    ("boxes.py", "abs(rate - rest) <= Fraction", "the edge of an allowance for rounding"),
     (
         "compression.py",
         "np.maximum.accumulate(to_left) <= np",
@@ -143,10 +146,12 @@ EQUIVALENT = [
     ("compression.py", "height > 0", "a ramp of no height adds nothing"),
     ("compression.py", "steepness > 0", "a flat piece has no height"),
     ("curve.py", "(from_here - above) > room", "a tie of a random number has probability zero"),
+    ("curves.py", "(self.bases > 0)", SAME_ROAD),
+    ("curves.py", "<= 1e-12 * wanted", EDGE),
     ("descent.py", "change.min(initial=0.0) >= 0", SAME_ROAD),
     ("descent.py", "<= risky)", EDGE),
     ("descent.py", "& (index < last)", SAME_ROAD),
-    ("descent.py", "(width > self.tolerance)", EDGE),
+    ("descent.py", "(width > TOLERANCE", EDGE),
     (
         "descent.py",
         "endless = np.where(slope > 0",
@@ -160,7 +165,8 @@ EQUIVALENT = [
     ("descent.py", "lam < right", "both are the same number"),
     ("descent.py", "(low >= high)", "a finished search does not move"),
     ("exact.py", "while low < high", ENDLESS),
-    ("exact.py", "1e-12) > up", "in doubt a ramp is kept as it is"),
+    ("exact.py", "excess(grid[-1]) > 0", SAME_ROAD),
+    ("exact.py", "margin > up", "in doubt a ramp is kept as it is"),
     ("exact.py", "losses.knots > down", "a ramp that begins here has no loss yet"),
     ("exact.py", "losses.tail > 0", "no tail, no loss"),
     ("exact.py", "places >= start - margin", "the edge of a margin"),
@@ -195,15 +201,15 @@ def comparisons() -> list[Mutant]:
     return found
 
 
-def equivalence(mutant: Mutant) -> str | None:
-    """The reason why a swapped comparison changes nothing, if one is known."""
+def equivalence(mutant: Mutant) -> tuple[str, str, str] | None:
+    """The entry that says why a swapped comparison changes nothing, if there is one."""
     if not mutant.line:
         return None
     line = (RISK / mutant.module).read_text().splitlines()[mutant.line - 1]
-    for module, passage, reason in EQUIVALENT:
-        start = line.find(passage)
-        if module == mutant.module and 0 <= start <= mutant.column < start + len(passage):
-            return reason
+    for entry in EQUIVALENT:
+        start = line.find(entry[1])
+        if entry[0] == mutant.module and 0 <= start <= mutant.column < start + len(entry[1]):
+            return entry
     return None
 
 
@@ -235,6 +241,8 @@ def survives(mutant: Mutant) -> bool:
 
 def main(words: list[str]) -> int:
     mutants = [*DELIBERATE, *comparisons()]
+    stale = {*EQUIVALENT} - {equivalence(mutant) for mutant in mutants}
+    assert not stale, f"no such comparison any more: {stale}"
     if words:
         mutants = [mutant for mutant in mutants if any(word in mutant.name for word in words)]
     excused = [mutant for mutant in mutants if equivalence(mutant)]
@@ -249,7 +257,7 @@ def main(words: list[str]) -> int:
             if survived:
                 alive.append(mutant)
     for mutant in excused:
-        print(f"{'the same':<9}{mutant.name}: {equivalence(mutant)}")
+        print(f"{'the same':<9}{mutant.name}: {equivalence(mutant)[2]}")
     print(f"{len(tried) - len(alive)} caught, {len(alive)} survived, {len(excused)} change nothing")
     return 1 if alive else 0
 

@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from shiftproof.risk import BoxedCurve, CoherentBox, CoherentCurve, LossCurves, RiskCurve, WeightBox
+import oracles
+from shiftproof.risk import (
+    BoxedCurve,
+    CoherentBox,
+    CoherentCurve,
+    LossCurves,
+    RiskCurve,
+    WeightBox,
+    compressed,
+)
 from subjects import SUBJECTS, levels
 
 ENDS = st.tuples(st.floats(0.05, 2), st.floats(0.05, 2)).map(sorted)
@@ -139,6 +148,25 @@ def test_merging_boxes_equals_the_whole():
     ]
     merged = halves[0].merge(halves[1]).threshold(4.0, CoherentBox([[1.0], [1.0]]), worst=9.0)
     assert merged == pytest.approx(together, rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.5, 0.9, 1.0, 1.3, 1.5, 1.9])
+def test_a_worst_case_of_several_slopes(alpha):
+    # The mean of two hinges has two ramps; alpha lies in the one or the other.
+    worst = compressed(RiskCurve(LossCurves.hinges([1.0, 3.0], bound=9.0)), 2).curve.losses
+    assert len(worst.knots) == 2
+    halves = oracles.hinge(1.0, 0.5), oracles.hinge(3.0, 0.5)
+    oracle_worst = oracles.OracleLoss(
+        lambda lam: halves[0].value(lam) + halves[1].value(lam),
+        halves[0].places + halves[1].places,
+    )
+    for low, high in ((0.5, 2.0), (1.0, 1.0), (0.0, 5.0)):
+        curve = BoxedCurve(LossCurves.hinges([2.0], bound=9.0), WeightBox([0.5], [2.0]))
+        found = float(curve.threshold(alpha, WeightBox(low, high), worst=worst)[0])
+        exact = oracles.boxed_threshold(
+            [oracles.hinge(2.0)], [0.5], [2.0], alpha, low, high, oracle_worst
+        )
+        assert found == pytest.approx(float(exact), abs=1e-12)
 
 
 def test_directional_works_in_boxes():

@@ -62,6 +62,12 @@ class Points:
         return replace(self, low=low, high=np.where(np.isinf(self.high), low, self.high))
 
     @cached_property
+    def tiny(self) -> BoolArray:
+        """Where the weight alone decides and is so small that products with it lose digits."""
+        positive = (self.high > 0) & (self.high < _TINY)
+        return positive & (self.alpha == 0)
+
+    @cached_property
     def parts(self) -> list[tuple[FloatArray, LossCurves]]:
         """The worst case with its weight; with two weights, cut where the worse one changes.
 
@@ -128,7 +134,7 @@ class Augmented:
         lam, doubtful = self._walk(points, band, shift=np.zeros(1))
         if len(points.worst.owner):
             doubtful = self._doubtful(lam, points, band)
-        doubtful |= (points.alpha == 0) & (points.high > 0) & (points.high < _TINY)
+        doubtful |= points.tiny
         if doubtful.any():
             where = np.flatnonzero(doubtful)
             lam[where] = self._settle(lam[where], points.select(where), band[where])
@@ -214,8 +220,7 @@ class Augmented:
         low, _ = self._walk(points, exactly, shift=band)
         # inf - inf is not above anything: both say that no threshold will do.
         open_ = high - low > self._tolerance(lam, points)
-        tiny = (points.alpha == 0) & (points.high > 0) & (points.high < _TINY)
-        low, open_ = np.where(tiny, self.lower, low), open_ | tiny
+        low, open_ = np.where(points.tiny, self.lower, low), open_ | points.tiny
         where = np.flatnonzero(open_)
         answers = lam.copy()
         answers[where] = self._decide(points.select(where), low[where], high[where])
