@@ -64,8 +64,8 @@ class Points:
     @cached_property
     def tiny(self) -> BoolArray:
         """Where the weight alone decides and is so small that products with it lose digits."""
-        positive = (self.high > 0) & (self.high < _TINY)
-        return positive & (self.alpha == 0)
+        tiny: BoolArray = (self.alpha == 0) & (self.high > 0) & (self.high < _TINY)
+        return tiny
 
     @cached_property
     def parts(self) -> list[tuple[FloatArray, LossCurves]]:
