@@ -106,6 +106,10 @@ BAD = {
     "weights count": (lambda: RiskCurve(STEPS, [1.0]), r"shape \(2,\), got shape \(1,\)"),
     "weights too large": (lambda: RiskCurve(STEPS, [1e260, 1.0]), "divide all weights"),
     "weights too small": (lambda: CURVE.reweighted([1e-260, 0.0]), "divide all weights"),
+    "products too large": (
+        lambda: RiskCurve(LossCurves.hinges([1e160], bound=INF), [1e160]),
+        "products can be summed",
+    ),
     "negative alpha": (lambda: CURVE.threshold(-0.1, 1.0, worst=1.0), "between 0 and the bound"),
     "alpha above bound": (lambda: CURVE.threshold(1.1, 1.0, worst=1.0), "between 0 and the bound"),
     "NaN alpha": (lambda: CURVE.threshold(NAN, 1.0, worst=1.0), "no NaN"),

@@ -378,8 +378,17 @@ def calibration_losses(losses: LossCurves) -> LossCurves:
 
 
 def calibration_weights(weights: ArrayLike, losses: LossCurves) -> FloatArray:
-    """Weights that can be summed, one for each curve."""
-    return _checks.calibration_weights("weights", weights, len(losses))
+    """Weights that can be summed, one for each curve, alone and times the losses."""
+    weight = _checks.calibration_weights("weights", weights, len(losses))
+    largest = losses.bound if np.isfinite(losses.bound) else float(losses.at(losses.lower).max())
+    if len(weight) * float(weight.max()) > 1e300 / max(largest, 1.0):
+        raise InputError(
+            "weights",
+            "weights and losses whose products can be summed",
+            f"weights up to {weight.max():g} and losses up to {largest:g}",
+            "divide all weights, those of the test points too, by one constant",
+        )
+    return weight
 
 
 def other_curves(curve: Curve, others: Curve | Iterable[Curve]) -> list[Curve]:
