@@ -12,8 +12,8 @@ demo: $(VENV)/.base ## the main job on simulated data, end to end
 test: $(VENV)/.test ## laws, units, guarantees at their short length, the house rules
 	$(BIN)/python -m pytest
 
-guarantees: $(VENV)/.test ## the statistical tests with twenty times as many runs
-	SHIFTPROOF_RUNS=20 $(BIN)/python -m pytest tests/guarantees tests/published
+guarantees: $(VENV)/.test ## the statistical tests with ten times as many runs
+	SHIFTPROOF_RUNS=10 $(BIN)/python -m pytest tests/guarantees tests/published
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -2,7 +2,7 @@
 
 Each test averages the loss of one fresh test point over independent calibration sets, so its false
 alarm rate is FALSE_ALARM per assertion, by an inequality that holds for every number of runs; there
-are about fifty assertions. `make guarantees` runs twenty times as long.
+are about fifty assertions. `make guarantees` runs ten times as long.
 """
 
 import numpy as np
