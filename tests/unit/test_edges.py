@@ -130,6 +130,10 @@ class TestLevels:
         curve = RiskCurve(LossCurves.steps([-3.0, -1.0, 2.0]))
         assert paper(curve, 0.75, 1.0) == 0.0
 
+    def test_randomized_with_a_score_at_the_lower_end(self):
+        curve = RiskCurve(LossCurves.steps([0.0, 1.0]))
+        assert curve.randomized(0.5, 1.0, [0.4, 0.6]).threshold.tolist() == [0.0, 1.0]
+
     def test_a_score_that_no_set_holds(self):
         curve = RiskCurve(LossCurves.steps([1.0, INF, 2.0]))
         assert paper(curve, 0.5, 1.0) == 2.0
