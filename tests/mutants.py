@@ -25,6 +25,8 @@ SWAPPED = {"Lt": "<=", "LtE": "<", "Gt": ">=", "GtE": ">"}
 WRITTEN = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">="}
 TESTS = ["tests/unit", "tests/laws", "tests/published/test_weighted_quantile.py", "src"]
 
+PATIENCE = 900  # seconds, several times what all tests take
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -223,15 +225,18 @@ def survives(mutant: Mutant) -> bool:
         target = copy / "src" / "shiftproof" / "risk" / mutant.module
         target.write_text(mutant.applied(target.read_text()))
         environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "SHIFTPROOF_RUNS": "1"}
-        run = subprocess.run(  # noqa: S603 - our own tests
-            [sys.executable, "-m", "pytest", "-x", "-q", *TESTS],
-            cwd=copy,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=1200,
-            check=False,
-        )
+        try:
+            run = subprocess.run(  # noqa: S603 - our own tests
+                [sys.executable, "-m", "pytest", "-x", "-q", *TESTS],
+                cwd=copy,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False  # a search that does not end is noticed by everyone
     if run.returncode not in (0, 1):
         # A mutant may break collection (exit code 2): that counts as noticed. Anything else is ours.
         assert run.returncode == 2, run.stdout[-2000:] + run.stderr[-2000:]

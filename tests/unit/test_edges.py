@@ -81,6 +81,7 @@ class TestWeights:
         curve = RiskCurve(LossCurves.hinges([4.0, 8.0], bound=INF))
         endless = LossCurves.hinges([INF], bound=INF)
         assert curve.threshold(2.0, 0.0, worst=endless) == [4.0]
+        assert curve.threshold(1.0, 0.0, worst=endless) == [6.0]
         assert curve.threshold(2.0, 1e-9, worst=endless) == [INF]
 
     def test_effective_size(self):
