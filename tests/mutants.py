@@ -150,6 +150,7 @@ EQUIVALENT = [
     ("curves.py", "(self.bases > 0)", SAME_ROAD),
     ("curves.py", "<= 1e-12 * wanted", EDGE),
     ("descent.py", "change.min(initial=0.0) >= 0", SAME_ROAD),
+    ("descent.py", "(lam > place)", "at a vertex the line has the level of the vertex"),
     ("descent.py", "<= risky)", EDGE),
     ("descent.py", "& (index < last)", SAME_ROAD),
     ("descent.py", "(width > TOLERANCE", EDGE),
