@@ -162,6 +162,7 @@ EQUIVALENT = [
     ("descent.py", "np.where(rises > 0", "an edge that does not rise is never where S meets"),
     ("descent.py", "while (low < high)", ENDLESS),
     ("descent.py", "+ line <= safe)", EDGE),
+    ("descent.py", "safe) & (low < high)", "a finished search does not move"),
     ("descent.py", "safe >= self.levels[0]", "without room the line is left at its knot"),
     ("descent.py", "self.levels[0]) & (slope > 0)", "without a line the first vertex decides"),
     ("descent.py", "lam < right", "both are the same number"),
