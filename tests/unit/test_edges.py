@@ -89,9 +89,10 @@ class TestWeights:
         assert RiskCurve(losses, [0.0, 0.0, 0.0]).effective_size == 0.0
         assert RiskCurve(losses, [1e-200] * 3).effective_size == pytest.approx(3.0)
 
-    def test_a_slope_that_floats_cannot_see(self):
-        # The budget is .5 (2 + 1e-20) - 1 = 5e-21, which the second example has left at .5.
-        curve = RiskCurve(LossCurves.hinges([0.25, 1.0], bound=1.0), [1.0, 1e-20])
+    @pytest.mark.parametrize("weight", [1e-20, 1e-8])
+    def test_a_slope_that_floats_do_not_see_well(self, weight):
+        # The budget, .5 (2 + weight) - 1 = weight / 2, is left to the second example at .5.
+        curve = RiskCurve(LossCurves.hinges([0.25, 1.0], bound=1.0), [1.0, weight])
         assert paper(curve, 0.5, 1.0) == 0.5
 
     def test_huge_and_tiny_weights(self):
