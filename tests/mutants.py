@@ -146,6 +146,7 @@ EQUIVALENT = [
     ("compression.py", "kept[-1] < len(", ENDLESS),
     ("compression.py", "height > 0", "a ramp of no height adds nothing"),
     ("compression.py", "steepness > 0", "a flat piece has no height"),
+    ("curve.py", "> 1e300 / max(", "the edge of a limit that lies well before overflow"),
     ("curve.py", "(from_here - above) > room", "a tie of a random number has probability zero"),
     ("curves.py", "(self.bases > 0)", SAME_ROAD),
     ("curves.py", "<= 1e-12 * wanted", EDGE),
