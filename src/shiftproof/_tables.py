@@ -1,0 +1,207 @@
+"""Tables of any kind, read by column: numpy arrays, pandas, polars and arrow through narwhals.
+
+A column is asked for by its name, or in an array by its position. Two tables of different kinds
+that hold the same values give the same columns, so that nothing above depends on the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+
+from shiftproof import _checks
+from shiftproof._types import BoolArray, FloatArray, IntArray, ObjectArray
+from shiftproof.errors import InputError
+
+Column: TypeAlias = str | int
+Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows and columns behind one face. `source` is a narwhals frame or a 2-D array."""
+
+    source: nw.DataFrame[Any] | Array
+    what: str
+
+    @classmethod
+    def of(cls, what: str, X: object) -> Table:
+        """A table from whatever came in; `what` names it in errors."""
+        if isinstance(X, Table):
+            return X
+        kinds = "a pandas, polars or arrow table, or an array of rows"
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise InputError(what, "no masked entries", "a masked array", "fill them first")
+        if X is None or isinstance(X, (str, bytes, dict, set)) or callable(X):
+            raise InputError(what, kinds, type(X).__name__, "pass the inputs as a table")
+        frame = nw.from_native(X, pass_through=True, allow_series=True)
+        if isinstance(frame, nw.LazyFrame):
+            raise InputError(what, "a table in memory", "a lazy frame", "collect() it first")
+        if isinstance(frame, nw.Series):
+            frame = frame.to_frame()
+        if isinstance(frame, nw.DataFrame):
+            return _unambiguous(cls(frame, what))
+        try:
+            array = np.asarray(X)
+        except ValueError as cause:
+            raise InputError(what, kinds, "rows of different lengths", "one row each") from cause
+        if array.dtype.names or array.ndim not in (1, 2):
+            got = "a structured array" if array.dtype.names else f"shape {array.shape}"
+            raise InputError(what, kinds, got, "one row per example, one column per input")
+        return cls(array[:, None] if array.ndim == 1 else array, what)
+
+    @property
+    def names(self) -> tuple[Column, ...]:
+        """The names of all columns; positions in an array."""
+        if isinstance(self.source, nw.DataFrame):
+            return tuple(self.source.columns)
+        return tuple(range(self.source.shape[1]))
+
+    @property
+    def is_named(self) -> bool:
+        return isinstance(self.source, nw.DataFrame)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def column(self, name: Column) -> Array:
+        """One column: numbers where they are numbers, Python objects (None: missing) otherwise."""
+        self.require([name])
+        if isinstance(self.source, nw.DataFrame):
+            series = self.source[str(name)]
+            if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+                return self._numbers_of(series)
+            return _objects(series.to_list())
+        values = self.source[:, int(name)]
+        if values.dtype.kind in "fiub":
+            return values
+        numbers = _numbers_in(values)
+        return _objects(values.tolist()) if numbers is None else numbers
+
+    def numbers(self, name: Column, *, missing: bool = False) -> FloatArray:
+        """One column as float64; NaN only where missing values are allowed."""
+        values = self.column(name)
+        if values.dtype == object:
+            found = _numbers_in(values)
+            if found is None:
+                got = f"{next(v for v in values if not _is_number(v))!r}"
+                raise InputError(
+                    f"column {name!r} of {self.what}", "numbers", got, "convert it, or leave it out"
+                )
+            values = found
+        numbers: FloatArray = values.astype(np.float64)
+        if not missing:
+            bad = np.isnan(numbers)
+            if bad.any():
+                got = f"{int(bad.sum())} missing, the first in row {int(np.argmax(bad))}"
+                raise InputError(
+                    f"column {name!r} of {self.what}", "no missing values", got, "drop or fill them"
+                )
+        return numbers
+
+    def is_numeric(self, name: Column) -> bool:
+        return self.column(name).dtype != object
+
+    def require(self, names: Iterable[Column]) -> None:
+        """Raise unless all these columns are there."""
+        known = set(self.names)
+        absent = [name for name in names if name not in known or isinstance(name, bool)]
+        if not absent:
+            return
+        if self.is_named:
+            got = f"columns {_listed(self.names)}"
+            expected = f"the columns {_listed(absent)}"
+            repair = "pass a table with the names that the ratio was built for"
+        else:
+            got = f"an array of {len(known)} columns"
+            expected = f"the columns {_listed(absent)}"
+            repair = "columns of arrays are positions from 0; names need a table"
+        raise InputError(self.what, expected, got, repair)
+
+    def select(self, names: Sequence[Column]) -> Table:
+        """These columns, in this order."""
+        self.require(names)
+        if isinstance(self.source, nw.DataFrame):
+            return Table(self.source.select([str(name) for name in names]), self.what)
+        return Table(self.source[:, [int(name) for name in names]], self.what)
+
+    def take(self, rows: IntArray | BoolArray) -> Table:
+        """These rows."""
+        index = np.flatnonzero(rows) if rows.dtype == bool else rows
+        if isinstance(self.source, nw.DataFrame):
+            return Table(self.source[index.tolist(), :], self.what)
+        return Table(self.source[index], self.what)
+
+    def native(self) -> object:
+        """The table in the kind in which it came."""
+        return self.source.to_native() if isinstance(self.source, nw.DataFrame) else self.source
+
+    def plain(self, numeric: Iterable[Column]) -> dict[str, Any]:
+        """Columns by name in two kinds only: float64 for `numeric` ones, Python objects else."""
+        wanted = set(numeric)
+        return {
+            str(name): self.numbers(name, missing=True)
+            if name in wanted
+            else _texts(self.column(name))
+            for name in self.names
+        }
+
+    def _numbers_of(self, series: nw.Series[Any]) -> Array:
+        if series.null_count() or series.dtype == nw.Boolean or series.dtype.is_decimal():
+            values = _objects(series.to_list())
+            return np.array([np.nan if value is None else float(value) for value in values])
+        return np.asarray(series.to_numpy())
+
+
+def _unambiguous(table: Table) -> Table:
+    """The table, if its columns have names of their own; an array where they are numbered."""
+    names = table.names
+    if len(set(names)) < len(names):
+        raise InputError(table.what, "one column of each name", _listed(names), "rename")
+    if all(isinstance(name, str) for name in names):
+        return table
+    if list(names) == list(range(len(names))):  # pandas numbers columns that have no names
+        return Table(np.asarray(table.native()), table.what)
+    raise InputError(table.what, "names of columns as text", _listed(names), "rename them")
+
+
+def _objects(values: Sequence[object]) -> ObjectArray:
+    """Python objects, whatever marks a missing value turned into None."""
+    array = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values):
+        missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+        array[row] = None if missing else value
+    return array
+
+
+def _texts(values: Array) -> list[str | None]:
+    return [None if value is None else str(value) for value in values.tolist()]
+
+
+def _is_number(value: object) -> bool:
+    return value is None or isinstance(value, (int, float, np.number, np.bool_))
+
+
+def _numbers_in(values: Array) -> FloatArray | None:
+    """The numbers in an array of objects, or None where something else is among them."""
+    if values.dtype != object:
+        return None
+    found = _objects(values.tolist())
+    if not all(_is_number(value) for value in found):
+        return None
+    return np.array([np.nan if value is None else float(value) for value in found])
+
+
+def _listed(names: Sequence[Column], most: int = 12) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "") or "none"
+
+
+def row_count(table: Table, repair: str) -> int:
+    """The number of rows; an error where there are none."""
+    _checks.non_empty(table.what, np.empty(len(table)), repair)
+    return len(table)
