@@ -2,7 +2,8 @@
 
 Read in this order: `curves` (the losses, paper eq. 1, 2 and 8), `curve` (the rule, eq. 9 to 12),
 `augmented` (how one look-up is done), `descent` (the sorted curve), `exact` (ties), `boxes`
-(uncertain weights), `rule` (what all curves answer, star-shaped sets), `compression`, `outcome`.
+(uncertain weights), `priced` (a level below alpha, for weights that leave something out), `rule`
+(what all curves answer, star-shaped sets), `compression`, `outcome`.
 """
 
 from shiftproof.risk.boxes import (
@@ -16,6 +17,7 @@ from shiftproof.risk.compression import Compressed, compressed
 from shiftproof.risk.curve import RandomizedThreshold, RiskCurve
 from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.outcome import Outcome
+from shiftproof.risk.priced import DrawnCurve, Price, PricedCurve
 from shiftproof.risk.rule import ThresholdRule
 
 __all__ = [
@@ -23,8 +25,11 @@ __all__ = [
     "CoherentBox",
     "CoherentCurve",
     "Compressed",
+    "DrawnCurve",
     "LossCurves",
     "Outcome",
+    "Price",
+    "PricedCurve",
     "RandomizedThreshold",
     "RiskCurve",
     "ThresholdRule",
