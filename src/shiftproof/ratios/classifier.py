@@ -1,0 +1,255 @@
+"""Ratios from a classifier that tells source inputs from target inputs.
+
+With n_s source and n_t target rows and p(x) the probability that a row is of the target,
+
+    w(x) = p(x) / (1 - p(x)) n_s / n_t,        in logs:   log w = logit p + log(n_s / n_t).
+
+It is a function of x, so that calibration and test points are weighed alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline
+
+from shiftproof._tables import Column, Table
+from shiftproof._types import FloatArray, IntArray
+from shiftproof.contracts import Assumption, Certainty
+from shiftproof.errors import InputError, ShiftproofError
+from shiftproof.ratios.encoding import Columns, Encoder
+from shiftproof.ratios.known import ratio_of_logs
+from shiftproof.ratios.plain import PlainRatio
+from shiftproof.ratios.roles import Ledger
+
+#: From so many encoded columns on, boosted trees are nearer to the true ratio (benchmarks/ratios).
+MANY_COLUMNS = 100
+
+
+@dataclass(frozen=True)
+class ClassifierRatio:
+    """A recipe: w(x) from the odds of a probabilistic classifier, source against target.
+
+    Left out, the classifier is a logistic regression whose penalty is chosen by log loss, on
+    standardised columns; and from a hundred columns on boosted trees with sigmoid calibration.
+    A classifier of your own gets the same matrix (numbers standardised, gaps filled and marked,
+    categories one-hot, rare ones pooled); a scikit-learn `Pipeline` gets the table itself.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier with predict_proba, optional
+    columns : sequence of names or positions, optional
+        The inputs to compare; all where left out.
+    folds : int
+        For the penalty, the calibration and the test for separable samples.
+    seed : int
+
+    Examples
+    --------
+    >>> import numpy as np, shiftproof as shp
+    >>> rng = np.random.default_rng(0)
+    >>> source, target = rng.normal(0, 1, (2000, 2)), rng.normal([0.5, 0], 1, (1000, 2))
+    >>> ratio = shp.ClassifierRatio().fit(source, target)
+    >>> ratio.weights([[0.0, 0.0], [1.0, 0.0]]).round(2)  # in truth .88 and 1.45
+    array([0.87, 1.51])
+    """
+
+    classifier: Any = None
+    columns: Sequence[Column] | None = None
+    folds: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        given = self.classifier
+        if given is not None and not (hasattr(given, "fit") and hasattr(given, "get_params")):
+            raise InputError(
+                "classifier",
+                "a scikit-learn classifier",
+                type(given).__name__,
+                "for example LogisticRegression()",
+            )
+        if given is not None and not hasattr(given, "predict_proba"):
+            raise InputError(
+                "classifier",
+                "a classifier with predict_proba",
+                type(given).__name__,
+                "wrap it in CalibratedClassifierCV(..., method='sigmoid')",
+            )
+        if isinstance(self.columns, str):
+            raise InputError("columns", "a sequence of names", repr(self.columns), "pass a list")
+        if not isinstance(self.folds, int) or self.folds < 2:
+            raise InputError("folds", "a whole number of at least 2", f"{self.folds!r}", "say 5")
+
+    def fit(self, source: object, target: object) -> FittedClassifierRatio:
+        """Fit the classifier to inputs from both distributions, labels not needed.
+
+        Parameters
+        ----------
+        source : table or array (n_s, d)
+            Inputs from P, best others than those that calibrate.
+        target : table or array (n_t, d)
+            Inputs from P'.
+        """
+        tables = Table.of("source", source), Table.of("target", target)
+        columns = Columns.of(*tables, self.columns)
+        for table in tables:
+            if len(table) < self.folds:
+                raise InputError(
+                    table.what,
+                    f"at least {self.folds} rows, one for each fold",
+                    f"{len(table)}",
+                    "pass more inputs, or fewer folds",
+                )
+        features = self._features(columns, tables)
+        matrix = _stacked([features(table) for table in tables])
+        is_target = np.repeat([0, 1], [len(table) for table in tables])
+        model = self._fitted(self._model(matrix), matrix, is_target)
+        self._demand_overlap(model, matrix, is_target)
+        ledger = Ledger(columns.names).plus(ratio_source=tables[0], ratio_target=tables[1])
+        sizes = len(tables[0]), len(tables[1])
+        alone = tuple(columns.only_in(*tables))
+        return FittedClassifierRatio(model, features, columns, sizes, ledger, alone)
+
+    def _features(self, columns: Columns, tables: Sequence[Table]) -> Any:
+        return (
+            columns.native if isinstance(self.classifier, Pipeline) else Encoder.of(columns, tables)
+        )
+
+    def _model(self, matrix: Any) -> Any:
+        """A fresh classifier; by default the one that suits the number of columns."""
+        if self.classifier is not None:
+            return clone(self.classifier)
+        folds = StratifiedKFold(self.folds, shuffle=True, random_state=self.seed)
+        if matrix.shape[1] < MANY_COLUMNS:
+            return LogisticRegressionCV(
+                Cs=10,
+                scoring="neg_log_loss",
+                cv=folds,
+                max_iter=1000,
+                use_legacy_attributes=False,
+                l1_ratios=(0.0,),
+            )
+        trees = HistGradientBoostingClassifier(random_state=self.seed)
+        return CalibratedClassifierCV(trees, method="sigmoid", cv=folds)
+
+    def _fitted(self, model: Any, matrix: Any, is_target: IntArray) -> Any:
+        try:
+            return model.fit(matrix, is_target)
+        except ShiftproofError:
+            raise
+        except (ValueError, TypeError) as cause:
+            raise InputError(
+                "classifier",
+                "one that can be fitted to these inputs",
+                f"{type(cause).__name__} from {type(model).__name__}: {cause}",
+                "mend the inputs, or put the classifier into a Pipeline that prepares them",
+            ) from cause
+
+    def _demand_overlap(self, model: Any, matrix: Any, is_target: IntArray) -> None:
+        """Raise where even rows that were held out are told apart without error."""
+        if auc(_log_odds(model, matrix), is_target) < 1:
+            return
+        held_out = out_of_fold_log_odds(model, matrix, is_target, self.folds, self.seed)
+        if auc(held_out, is_target) == 1:
+            raise InputError(
+                "source and target",
+                "samples that overlap",
+                "samples that the classifier tells apart without a single error",
+                "no weighting leads from one to the other: leave out the column that separates "
+                "them (a time, an id), or state the ratio there",
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedClassifierRatio(PlainRatio):
+    """w(x) by a fitted classifier, made by :class:`ClassifierRatio`."""
+
+    model: Any
+    features: Any
+    reads: Columns
+    sizes: tuple[int, int]
+    made_from: Ledger
+    only_in_target: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The inputs that were compared."""
+        return self.reads.names
+
+    @property
+    def ledger(self) -> Ledger:
+        """The rows of both samples."""
+        return self.made_from
+
+    @property
+    def assumption(self) -> Assumption:
+        """That the odds are right."""
+        n_source, n_target = self.sizes
+        alone = ", ".join(self.only_in_target[:5])
+        caution = f"only in the target, where the ratio is a guess: {alone}"
+        return Assumption(
+            Certainty.ESTIMATED,
+            f"w(x) by {type(self.model).__name__} from {n_source} source, {n_target} target rows",
+            "E[loss] <= alpha + Lmax TV(P', the estimated target), on average over calibration "
+            "draws and test points",
+            cautions=(caution,) if alone else (),
+        )
+
+    def log_weights(self, table: Table) -> FloatArray:
+        """Log w = logit p + log(n_s / n_t) for each row."""
+        return _log_odds(self.model, self.features(table)) + math.log(self.sizes[0] / self.sizes[1])
+
+    def _ratio(self, table: Table) -> FloatArray:
+        logs = self.log_weights(table)
+        return ratio_of_logs(logs, np.zeros_like(logs))
+
+
+def out_of_fold_log_odds(
+    model: Any, matrix: Any, is_target: IntArray, folds: int, seed: int
+) -> FloatArray:
+    """The log odds of each row by a classifier that never saw it."""
+    odds = np.empty(len(is_target))
+    parts = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    for kept, left in parts.split(np.zeros(len(is_target)), is_target):
+        fresh = clone(model).fit(_rows(matrix, kept), is_target[kept])
+        odds[left] = _log_odds(fresh, _rows(matrix, left))
+    return odds
+
+
+def auc(scores: FloatArray, is_target: IntArray, weights: FloatArray | None = None) -> float:
+    """The chance that a target row scores higher than a source row, ties half; rows weighed."""
+    finite = np.clip(scores, -1e300, 1e300)
+    return float(roc_auc_score(is_target, finite, sample_weight=weights))
+
+
+def _log_odds(model: Any, matrix: Any) -> FloatArray:
+    """Log p / (1 - p): the linear score of a logistic regression, else from probabilities."""
+    last = model[-1] if hasattr(model, "steps") else model
+    if isinstance(last, (LogisticRegression, LogisticRegressionCV)):
+        odds: FloatArray = model.decision_function(matrix)
+        return odds
+    probability = np.asarray(model.predict_proba(matrix), dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(probability[:, 1]) - np.log(probability[:, 0]))
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    """The rows of all parts, in one object of their kind."""
+    if isinstance(parts[0], np.ndarray):
+        return np.vstack(parts)
+    return nw.concat([nw.from_native(part) for part in parts]).to_native()
+
+
+def _rows(matrix: Any, index: IntArray) -> Any:
+    return Table.of("rows", matrix).take(index).native()

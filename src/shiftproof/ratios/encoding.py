@@ -1,0 +1,192 @@
+"""Mixed tables as numbers: what a classifier needs to tell two samples of inputs apart."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from shiftproof._tables import Column, Table, row_count
+from shiftproof._types import BoolArray, FloatArray
+from shiftproof.errors import InputError
+
+#: A category seen less often is pooled with the other rare ones of its column.
+_RARE = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What the columns of two samples are: numbers, with or without gaps, or categories.
+
+    Fixed when a ratio is fitted; every later table is read in the same way.
+    """
+
+    names: tuple[Column, ...]
+    numeric: tuple[Column, ...]
+    gaps: tuple[Column, ...]
+    categories: dict[Column, frozenset[str | None]]
+    kind: Any  # the narwhals implementation of the source; None for arrays
+
+    @classmethod
+    def of(cls, source: Table, target: Table, columns: Sequence[Column] | None) -> Columns:
+        """The columns of both samples, checked against each other."""
+        for table in (source, target):
+            row_count(table, "a ratio is fitted on inputs from both distributions")
+        names = tuple(source.names if columns is None else columns)
+        if not names:
+            raise InputError("source", "at least one column", "none", "name the inputs")
+        for table in (source, target):
+            table.require(names)
+        if columns is None and len(target.names) != len(names):
+            raise InputError(
+                "target",
+                f"the {len(names)} columns of the source",
+                f"{len(target.names)} columns",
+                "pass the same inputs, or name the columns to compare",
+            )
+        both = [{name: table.column(name) for name in names} for table in (source, target)]
+        for name in names:
+            for sample in both:
+                _no_dates(name, sample[name])
+        numeric = [name for name in names if all(s[name].dtype != object for s in both)]
+        gaps = [
+            name for name in numeric if any(np.isnan(s[name].astype(float)).any() for s in both)
+        ]
+        categories = {
+            name: frozenset(_text(value) for sample in both for value in sample[name].tolist())
+            for name in names
+            if name not in numeric
+        }
+        if all(len({_text(v) for s in both for v in s[name].tolist()}) == 1 for name in names):
+            raise InputError(
+                "source and target", "a column that varies", "constant columns", "name other inputs"
+            )
+        kind = source.source.implementation if isinstance(source.source, nw.DataFrame) else None
+        return cls(names, tuple(numeric), tuple(gaps), categories, kind)
+
+    def read(self, table: Table) -> dict[Column, Any]:
+        """Every column in the kind that it had when fitted: float64, or text with None."""
+        if (self.kind is not None) != table.is_named:
+            kinds = ("a table with named columns", "an array")
+            expected, got = kinds if self.kind is not None else kinds[::-1]
+            raise InputError(
+                table.what, expected, got, "pass the kind that the ratio was fitted on"
+            )
+        table.require(self.names)
+        found: dict[Column, Any] = {}
+        for name in self.names:
+            if name in self.categories:
+                found[name] = [_text(value) for value in table.column(name).tolist()]
+                self._known(name, found[name], table)
+            else:
+                found[name] = table.numbers(name, missing=name in self.gaps)
+                _finite(name, found[name], table)
+        return found
+
+    def native(self, table: Table) -> object:
+        """The table in the kind of the source, for classifiers that read columns by name."""
+        found = self.read(table)
+        if self.kind is None:
+            if not self.categories:
+                return np.column_stack([found[name] for name in self.names])
+            mixed = np.empty((len(table), len(self.names)), dtype=object)
+            for place, name in enumerate(self.names):
+                mixed[:, place] = found[name]
+            return mixed
+        by_name = {str(name): values for name, values in found.items()}
+        return nw.from_dict(by_name, backend=self.kind).to_native()
+
+    def only_in(self, source: Table, target: Table) -> list[str]:
+        """Categories of the target that the source never shows, as `column = category`."""
+        alone = []
+        for name in self.categories:
+            seen = {_text(value) for value in source.column(name).tolist()}
+            new = {_text(value) for value in target.column(name).tolist()} - seen
+            alone += [f"{name} = {value}" for value in sorted(new, key=str)]
+        return alone
+
+    def _known(self, name: Column, values: list[str | None], table: Table) -> None:
+        strange = sorted(set(values) - self.categories[name], key=str)
+        if strange:
+            raise InputError(
+                f"column {name!r} of {table.what}",
+                "categories that the ratio was fitted on",
+                ", ".join(repr(value) for value in strange[:8]),
+                "fit it on samples that hold them, or pool them with others",
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """Columns to a matrix: numbers standardised, gaps filled and marked, categories one-hot.
+
+    Scikit-learn's own transformers, fitted on both samples together.
+    """
+
+    columns: Columns
+    numbers: Any
+    one_hot: Any
+
+    @classmethod
+    def of(cls, columns: Columns, tables: Sequence[Table]) -> Encoder:
+        """Fitted on the rows of all tables."""
+        filled = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        numbers = make_pipeline(filled, StandardScaler())
+        one_hot = OneHotEncoder(min_frequency=_RARE, sparse_output=False)
+        found = [columns.read(table) for table in tables]
+        if columns.numeric:
+            numbers.fit(np.vstack([_matrix(each, columns.numeric, float) for each in found]))
+        if columns.categories:
+            names = tuple(columns.categories)
+            one_hot.fit(np.vstack([_matrix(each, names, object) for each in found]))
+        return cls(columns, numbers, one_hot)
+
+    def __call__(self, table: Table) -> FloatArray:
+        """The matrix of a table, one row for each of its rows."""
+        found, parts = self.columns.read(table), []
+        if len(table) == 0:
+            raise InputError(table.what, "at least one row", "none", "pass inputs")
+        if self.columns.numeric:
+            parts.append(self.numbers.transform(_matrix(found, self.columns.numeric, float)))
+        if self.columns.categories:
+            names = tuple(self.columns.categories)
+            parts.append(self.one_hot.transform(_matrix(found, names, object)))
+        return np.hstack(parts)
+
+
+def _matrix(found: dict[Column, Any], names: Sequence[Column], kind: type) -> Any:
+    matrix: Any = np.empty((len(found[names[0]]), len(names)), dtype=kind)
+    for place, name in enumerate(names):
+        matrix[:, place] = found[name]
+    return matrix
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _finite(name: Column, values: FloatArray, table: Table) -> None:
+    wild: BoolArray = np.isinf(values)
+    if wild.any():
+        got = f"{values[wild][0]!r} in row {int(np.argmax(wild))}"
+        raise InputError(
+            f"column {name!r} of {table.what}", "finite numbers", got, "mark it as missing"
+        )
+
+
+def _no_dates(name: Column, values: Any) -> None:
+    if any(isinstance(value, (dt.date, dt.time)) for value in values.tolist()):
+        raise InputError(
+            f"column {name!r}",
+            "numbers or categories",
+            "times",
+            "a category for each moment tells samples apart and means nothing; make numbers of it, "
+            "such as the hour, or leave it out",
+        )
