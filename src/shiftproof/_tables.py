@@ -6,16 +6,21 @@ that hold the same values give the same columns, so that nothing above depends o
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from shiftproof import _checks
 from shiftproof._types import BoolArray, FloatArray, IntArray, ObjectArray
 from shiftproof.errors import InputError
+
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_, Decimal)
 
 Column: TypeAlias = str | int
 Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[Any]]
@@ -38,7 +43,11 @@ class Table:
             raise InputError(what, "no masked entries", "a masked array", "fill them first")
         if X is None or isinstance(X, (str, bytes, dict, set)) or callable(X):
             raise InputError(what, kinds, type(X).__name__, "pass the inputs as a table")
-        frame = nw.from_native(X, pass_through=True, allow_series=True)
+        try:
+            frame = nw.from_native(X, pass_through=True, allow_series=True)
+        except DuplicateError as cause:
+            names = getattr(X, "column_names", getattr(X, "columns", ()))
+            raise _doubled(what, tuple(names)) from cause
         if isinstance(frame, nw.LazyFrame):
             raise InputError(what, "a table in memory", "a lazy frame", "collect() it first")
         if isinstance(frame, nw.Series):
@@ -49,8 +58,12 @@ class Table:
             array = np.asarray(X)
         except ValueError as cause:
             raise InputError(what, kinds, "rows of different lengths", "one row each") from cause
-        if array.dtype.names or array.ndim not in (1, 2):
-            got = "a structured array" if array.dtype.names else f"shape {array.shape}"
+        if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+            array = np.asarray(X, dtype=object)  # numbers beside text stay numbers
+        if array.dtype.names or array.dtype.kind == "c" or array.ndim not in (1, 2):
+            got = f"shape {array.shape}" if array.ndim else f"{type(X).__name__} of shape ()"
+            if array.dtype.names or array.dtype.kind == "c":
+                got = "a structured array" if array.dtype.names else "complex numbers"
             raise InputError(what, kinds, got, "one row per example, one column per input")
         return cls(array[:, None] if array.ndim == 1 else array, what)
 
@@ -75,20 +88,25 @@ class Table:
             series = self.source[str(name)]
             if series.dtype.is_numeric() or series.dtype == nw.Boolean:
                 return self._numbers_of(series)
-            return _objects(series.to_list())
-        values = self.source[:, int(name)]
-        if values.dtype.kind in "fiub":
-            return values
-        numbers = _numbers_in(values)
-        return _objects(values.tolist()) if numbers is None else numbers
+            objects = self._cells(name, series.to_list())
+            mixed = series.dtype in (nw.Object, nw.Unknown)  # whatever a library holds as it came
+        else:
+            values = self.source[:, int(name)]
+            if values.dtype.kind in "fiub":
+                return values
+            if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] != "D":
+                values = values.astype(f"{values.dtype.kind}8[us]")  # finer ones become integers
+            objects, mixed = self._cells(name, values.tolist()), values.dtype == object
+        numbers = numbers_in(objects) if mixed else None
+        return objects if numbers is None else numbers
 
     def numbers(self, name: Column, *, missing: bool = False) -> FloatArray:
         """One column as float64; NaN only where missing values are allowed."""
         values = self.column(name)
         if values.dtype == object:
-            found = _numbers_in(values)
+            found = numbers_in(values)
             if found is None:
-                got = f"{next(v for v in values if not _is_number(v))!r}"
+                got = f"{next((v for v in values if not _is_number(v)), 'one beyond floats')!r}"
                 raise InputError(
                     f"column {name!r} of {self.what}", "numbers", got, "convert it, or leave it out"
                 )
@@ -116,6 +134,8 @@ class Table:
             got = f"columns {_listed(self.names)}"
             expected = f"the columns {_listed(absent)}"
             repair = "pass a table with the names that the ratio was built for"
+            if all(isinstance(name, int) for name in absent):
+                repair = "positions belong to arrays: pass one, or name the columns"
         else:
             got = f"an array of {len(known)} columns"
             expected = f"the columns {_listed(absent)}"
@@ -151,17 +171,32 @@ class Table:
         }
 
     def _numbers_of(self, series: nw.Series[Any]) -> Array:
-        if series.null_count() or series.dtype == nw.Boolean or series.dtype.is_decimal():
+        by_hand = series.dtype in (nw.Boolean, nw.Int128, nw.UInt128) or series.dtype.is_decimal()
+        if by_hand or series.null_count():
             values = _objects(series.to_list())
             return np.array([np.nan if value is None else float(value) for value in values])
         return np.asarray(series.to_numpy())
+
+    def _cells(self, name: Column, values: Sequence[object]) -> ObjectArray:
+        nested = [isinstance(value, (list, dict, set, np.ndarray)) for value in values]
+        if any(nested):
+            where = nested.index(True)
+            got = f"a {type(values[where]).__name__} in row {where}"
+            raise InputError(
+                f"column {name!r} of {self.what}", "one value in each row", got, "unpack it"
+            )
+        return _objects(values)
+
+
+def _doubled(what: str, names: Sequence[Column]) -> InputError:
+    return InputError(what, "one column of each name", _listed(names), "rename")
 
 
 def _unambiguous(table: Table) -> Table:
     """The table, if its columns have names of their own; an array where they are numbered."""
     names = table.names
     if len(set(names)) < len(names):
-        raise InputError(table.what, "one column of each name", _listed(names), "rename")
+        raise _doubled(table.what, names)
     if all(isinstance(name, str) for name in names):
         return table
     if list(names) == list(range(len(names))):  # pandas numbers columns that have no names
@@ -183,17 +218,26 @@ def _texts(values: Array) -> list[str | None]:
 
 
 def _is_number(value: object) -> bool:
-    return value is None or isinstance(value, (int, float, np.number, np.bool_))
+    return value is None or isinstance(
+        value, (int, float, np.integer, np.floating, np.bool_, Decimal)
+    )
 
 
-def _numbers_in(values: Array) -> FloatArray | None:
-    """The numbers in an array of objects, or None where something else is among them."""
-    if values.dtype != object:
+def numbers_in(values: ObjectArray) -> Array | None:
+    """The numbers in an array of objects, or None where something else is among them.
+
+    Integers stay integers, so that none is rounded.
+    """
+    if not all(_is_number(value) for value in values):
         return None
-    found = _objects(values.tolist())
-    if not all(_is_number(value) for value in found):
+    if len(values) and all(type(value) is int for value in values):
+        for kind in (np.int64, np.uint64):
+            with contextlib.suppress(OverflowError):
+                return np.array(values.tolist(), dtype=kind)
+    try:
+        return np.array([np.nan if value is None else float(value) for value in values])
+    except OverflowError:
         return None
-    return np.array([np.nan if value is None else float(value) for value in found])
 
 
 def _listed(names: Sequence[Column], most: int = 12) -> str:

@@ -35,7 +35,9 @@ def probability(name: str, value: float) -> float:
 def rate_interval(seen: int, total: int, delta: float) -> tuple[float, float]:
     """Clopper-Pearson: both ends hold the rate of what was seen, with probability 1 - delta.
 
-    low = Beta(delta/2; k, n - k + 1),   high = Beta(1 - delta/2; k + 1, n - k).
+    low = Beta(delta/2; k, n - k + 1),   high = Beta(1 - delta/2; k + 1, n - k),
+
+    where the upper end is computed as 1 less the lower one of the other outcome.
 
     Examples
     --------
@@ -45,7 +47,7 @@ def rate_interval(seen: int, total: int, delta: float) -> tuple[float, float]:
     """
     rest = total - seen
     low = float(betaincinv(seen, rest + 1, delta / 2)) if seen else 0.0
-    high = float(betaincinv(seen + 1, rest, 1 - delta / 2)) if rest else 1.0
+    high = 1.0 - float(betaincinv(rest, seen + 1, delta / 2)) if rest else 1.0
     return low, high
 
 

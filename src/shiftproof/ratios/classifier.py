@@ -23,18 +23,22 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
 from shiftproof._tables import Column, Table
 from shiftproof._types import FloatArray, IntArray
 from shiftproof.contracts import Assumption, Certainty
 from shiftproof.errors import InputError, ShiftproofError
 from shiftproof.ratios.encoding import Columns, Encoder
-from shiftproof.ratios.known import ratio_of_logs
+from shiftproof.ratios.known import column_names, ratio_of_logs
 from shiftproof.ratios.plain import PlainRatio
 from shiftproof.ratios.roles import Ledger
 
 #: From so many encoded columns on, boosted trees are nearer to the true ratio (benchmarks/ratios).
 MANY_COLUMNS = 100
+
+#: Below so many rows a fit stays on one core.
+_SMALL = 20_000
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,8 @@ class ClassifierRatio:
 
     def __post_init__(self) -> None:
         given = self.classifier
-        if given is not None and not (hasattr(given, "fit") and hasattr(given, "get_params")):
+        usable = hasattr(given, "fit") and hasattr(given, "get_params")
+        if given is not None and (not usable or isinstance(given, type)):
             raise InputError(
                 "classifier",
                 "a scikit-learn classifier",
@@ -86,10 +91,11 @@ class ClassifierRatio:
                 type(given).__name__,
                 "wrap it in CalibratedClassifierCV(..., method='sigmoid')",
             )
-        if isinstance(self.columns, str):
-            raise InputError("columns", "a sequence of names", repr(self.columns), "pass a list")
+        object.__setattr__(self, "columns", column_names(self.columns))
         if not isinstance(self.folds, int) or self.folds < 2:
             raise InputError("folds", "a whole number of at least 2", f"{self.folds!r}", "say 5")
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 2**32:
+            raise InputError("seed", "a whole number from 0 below 2**32", f"{self.seed!r}", "say 0")
 
     def fit(self, source: object, target: object) -> FittedClassifierRatio:
         """Fit the classifier to inputs from both distributions, labels not needed.
@@ -114,8 +120,11 @@ class ClassifierRatio:
         features = self._features(columns, tables)
         matrix = _stacked([features(table) for table in tables])
         is_target = np.repeat([0, 1], [len(table) for table in tables])
-        model = self._fitted(self._model(matrix), matrix, is_target)
-        self._demand_overlap(model, matrix, is_target)
+        # Trees on a small sample gain nothing from threads, and crawl where cores are shared.
+        threads = 1 if len(is_target) < _SMALL else None
+        with threadpool_limits(limits=threads, user_api="openmp"):
+            model = self._fitted(self._model(matrix), matrix, is_target)
+            self._demand_overlap(model, matrix, is_target)
         ledger = Ledger(columns.names).plus(ratio_source=tables[0], ratio_target=tables[1])
         sizes = len(tables[0]), len(tables[1])
         alone = tuple(columns.only_in(*tables))
@@ -149,18 +158,18 @@ class ClassifierRatio:
         except ShiftproofError:
             raise
         except (ValueError, TypeError) as cause:
-            raise InputError(
-                "classifier",
-                "one that can be fitted to these inputs",
-                f"{type(cause).__name__} from {type(model).__name__}: {cause}",
-                "mend the inputs, or put the classifier into a Pipeline that prepares them",
-            ) from cause
+            raise _unfit(model, cause) from cause
 
     def _demand_overlap(self, model: Any, matrix: Any, is_target: IntArray) -> None:
         """Raise where even rows that were held out are told apart without error."""
         if auc(_log_odds(model, matrix), is_target) < 1:
             return
-        held_out = out_of_fold_log_odds(model, matrix, is_target, self.folds, self.seed)
+        # Calibration changes no order, and so no such error: what is calibrated is tried alone.
+        alone = model.estimator if isinstance(model, CalibratedClassifierCV) else model
+        try:
+            held_out = out_of_fold_log_odds(alone, matrix, is_target, self.folds, self.seed)
+        except (ValueError, TypeError) as cause:
+            raise _unfit(model, cause) from cause
         if auc(held_out, is_target) == 1:
             raise InputError(
                 "source and target",
@@ -206,6 +215,13 @@ class FittedClassifierRatio(PlainRatio):
             cautions=(caution,) if alone else (),
         )
 
+    def settled(self) -> ClassifierRatio:
+        """A recipe that fits as this ratio was fitted, its penalty no longer chosen but kept."""
+        chosen = self.model
+        if isinstance(chosen, LogisticRegressionCV):
+            chosen = LogisticRegression(C=float(np.ravel(chosen.C_)[0]), max_iter=1000)
+        return ClassifierRatio(clone(chosen), self.columns)
+
     def log_weights(self, table: Table) -> FloatArray:
         """Log w = logit p + log(n_s / n_t) for each row."""
         return _log_odds(self.model, self.features(table)) + math.log(self.sizes[0] / self.sizes[1])
@@ -213,6 +229,15 @@ class FittedClassifierRatio(PlainRatio):
     def _ratio(self, table: Table) -> FloatArray:
         logs = self.log_weights(table)
         return ratio_of_logs(logs, np.zeros_like(logs))
+
+
+def _unfit(model: Any, cause: Exception) -> InputError:
+    return InputError(
+        "classifier",
+        "one that can be fitted to these inputs",
+        f"{type(cause).__name__} from {type(model).__name__}: {cause}",
+        "mend the inputs, or put the classifier into a Pipeline that prepares them",
+    )
 
 
 def out_of_fold_log_odds(

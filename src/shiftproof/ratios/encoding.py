@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,6 +81,7 @@ class Columns:
                 table.what, expected, got, "pass the kind that the ratio was fitted on"
             )
         table.require(self.names)
+        row_count(table, "pass inputs")
         found: dict[Column, Any] = {}
         for name in self.names:
             if name in self.categories:
@@ -100,8 +102,12 @@ class Columns:
             for place, name in enumerate(self.names):
                 mixed[:, place] = found[name]
             return mixed
-        by_name = {str(name): values for name, values in found.items()}
-        return nw.from_dict(by_name, backend=self.kind).to_native()
+        kinds = {name: nw.String if name in self.categories else nw.Float64 for name in self.names}
+        series = (  # of a stated kind, which a column of missing values does not tell
+            nw.new_series(str(name), values, kinds[name], backend=self.kind)
+            for name, values in found.items()
+        )
+        return nw.concat([one.to_frame() for one in series], how="horizontal").to_native()
 
     def only_in(self, source: Table, target: Table) -> list[str]:
         """Categories of the target that the source never shows, as `column = category`."""
@@ -151,14 +157,24 @@ class Encoder:
     def __call__(self, table: Table) -> FloatArray:
         """The matrix of a table, one row for each of its rows."""
         found, parts = self.columns.read(table), []
-        if len(table) == 0:
-            raise InputError(table.what, "at least one row", "none", "pass inputs")
         if self.columns.numeric:
             parts.append(self.numbers.transform(_matrix(found, self.columns.numeric, float)))
         if self.columns.categories:
             names = tuple(self.columns.categories)
             parts.append(self.one_hot.transform(_matrix(found, names, object)))
         return np.hstack(parts)
+
+    @property
+    def labels(self) -> list[str]:
+        """What each column of the matrix is."""
+        found: list[str] = []
+        if self.columns.numeric:
+            names = [str(name) for name in self.columns.numeric]
+            found += list(self.numbers.get_feature_names_out(names))
+        if self.columns.categories:
+            names = [str(name) for name in self.columns.categories]
+            found += list(self.one_hot.get_feature_names_out(names))
+        return found
 
 
 def _matrix(found: dict[Column, Any], names: Sequence[Column], kind: type) -> Any:
@@ -169,20 +185,27 @@ def _matrix(found: dict[Column, Any], names: Sequence[Column], kind: type) -> An
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+    """A category as text, None where it is missing; 1, 1.0 and True are one, as in numbers."""
+    if value is None or isinstance(value, str):
+        return value
+    if value != value:
+        return None
+    whole = isinstance(value, (int, float)) and math.isfinite(value) and value == int(value)
+    return str(int(value)) if whole else str(value)  # type: ignore[call-overload] # a number
 
 
 def _finite(name: Column, values: FloatArray, table: Table) -> None:
     wild: BoolArray = np.isinf(values)
     if wild.any():
-        got = f"{values[wild][0]!r} in row {int(np.argmax(wild))}"
+        got = f"{float(values[wild][0])!r} in row {int(np.argmax(wild))}"
         raise InputError(
             f"column {name!r} of {table.what}", "finite numbers", got, "mark it as missing"
         )
 
 
 def _no_dates(name: Column, values: Any) -> None:
-    if any(isinstance(value, (dt.date, dt.time)) for value in values.tolist()):
+    times = (dt.date, dt.time, dt.timedelta)
+    if any(isinstance(v, times) or type(v).__name__ == "Period" for v in values.tolist()):
         raise InputError(
             f"column {name!r}",
             "numbers or categories",

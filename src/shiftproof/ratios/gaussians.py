@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import multivariate_normal
 
+from shiftproof import _checks
 from shiftproof._tables import Column, Table, row_count
+from shiftproof._types import FloatArray
 from shiftproof.contracts import Assumption, Certainty
 from shiftproof.errors import InputError
 from shiftproof.ratios.known import Density, DensityRatio, column_names
@@ -44,18 +47,19 @@ class GaussianRatio:
         """Means and covariances of both samples."""
         tables = Table.of("source", source), Table.of("target", target)
         names = self.columns or tables[0].names
-        points = []
-        for table in tables:
-            row_count(table, "pass inputs from both distributions")
-            points.append(np.column_stack([table.numbers(name) for name in names]))
-        for name, sample in zip(("source", "target"), points, strict=True):
-            if len(sample) <= len(names) + 1:
-                raise InputError(
-                    name,
-                    f"more than {len(names) + 1} rows for {len(names)} columns",
-                    f"{len(sample)}",
-                    "pass more inputs or fewer columns",
-                )
+        if self.columns is None and len(tables[1].names) != len(names):
+            raise InputError(
+                "target",
+                f"the {len(names)} columns of the source",
+                f"{len(tables[1].names)} columns",
+                "pass the same inputs, or name the columns to compare",
+            )
+        samples = [_points(table, names) for table in tables]
+        # Densities may be of any units: in those of the data covariances could look singular.
+        everything = np.vstack(samples)
+        centre, scale = everything.mean(axis=0), everything.std(axis=0)
+        scale[scale == 0] = 1.0
+        points = [(sample - centre) / scale for sample in samples]
         means = [sample.mean(axis=0) for sample in points]
         spreads = [np.atleast_2d(np.cov(sample, rowvar=False)) for sample in points]
         if self.common_covariance:
@@ -64,7 +68,7 @@ class GaussianRatio:
             spreads = [pooled, pooled]
         try:
             source_law, target_law = (
-                multivariate_normal(mean, spread)
+                ScaledGaussian(multivariate_normal(mean, spread), centre, scale)
                 for mean, spread in zip(means, spreads, strict=True)
             )
         except (ValueError, np.linalg.LinAlgError) as cause:
@@ -76,6 +80,20 @@ class GaussianRatio:
             ) from cause
         ledger = Ledger(tuple(names)).plus(ratio_source=tables[0], ratio_target=tables[1])
         return FittedGaussians(target_law, source_law, ledger)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledGaussian:
+    """The law of x where (x - centre) / scale is Gaussian."""
+
+    law: Density
+    centre: FloatArray
+    scale: FloatArray
+
+    def logpdf(self, x: FloatArray, /) -> FloatArray:
+        """The log density at each row."""
+        points = (x.reshape(len(x), -1) - self.centre) / self.scale
+        return np.asarray(self.law.logpdf(points) - np.log(self.scale).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,3 +115,22 @@ class FittedGaussians(DensityRatio):
     def assumption(self) -> Assumption:
         """That both laws are Gaussian, with the fitted moments."""
         return Assumption(Certainty.ESTIMATED, "both input laws are Gaussian as fitted")
+
+
+def _points(table: Table, names: Sequence[Column]) -> FloatArray:
+    """The columns of one sample, checked."""
+    row_count(table, "pass inputs from both distributions")
+    if not names:
+        raise InputError(table.what, "at least one column", "none", "pass the inputs")
+    points = np.column_stack([table.numbers(name) for name in names])
+    if len(points) <= len(names) + 1:
+        raise InputError(
+            table.what,
+            f"more than {len(names) + 1} rows for {len(names)} columns",
+            f"{len(points)}",
+            "pass more inputs or fewer columns",
+        )
+    _checks.demand(
+        table.what, points, np.isfinite(points), "finite numbers", "leave out these rows"
+    )
+    return points

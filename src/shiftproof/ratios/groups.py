@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -67,6 +68,7 @@ class Counts:
                 raise InputError(
                     "counts", expected, f"{count!r} for {group!r}", "rates go in as they are"
                 )
+        object.__setattr__(self, "of", dict(self.of))
         if self.total == 0:
             raise InputError("counts", "at least one count above 0", "none", "count something")
 
@@ -143,7 +145,7 @@ class GroupRatio(PlainRatio):
         object.__setattr__(self, "group", group)
         ledger = Ledger()
         for name, given in (("source", source), ("target", target)):
-            rates = given
+            rates = dict(given) if isinstance(given, Mapping) else given
             if not isinstance(given, (Mapping, Counts)):
                 table = Table.of(name, given)
                 row_count(table, "pass inputs to count, or rates")
@@ -151,8 +153,8 @@ class GroupRatio(PlainRatio):
                 if len(np.unique(row_digests(table))) > len(rates.of):  # rows, not mere labels
                     ledger = ledger.plus(**{f"ratio_{name}": table})
             object.__setattr__(self, name, rates)
-            self._rates_of(name)
         object.__setattr__(self, "made_from", ledger)
+        self._rates_of("source")  # checked here, once
 
     @property
     def columns(self) -> tuple[Column, ...] | None:
@@ -209,7 +211,11 @@ class GroupRatio(PlainRatio):
         >>> ratio.under({0: 0.9, 1: 0.1}).weights([0, 1])
         array([1.8, 0.2])
         """
-        return GroupRatio(self.group, source=self.source, target=target)
+        other = GroupRatio(self.group, source=self.source, target=target)
+        counted = {k: v for k, v in self.made_from.digests.items() if k == "ratio_source"}
+        ledger = Ledger(None, counted | dict(other.made_from.digests))
+        object.__setattr__(other, "made_from", ledger)
+        return other
 
     def within(self, delta: float, *, paid: bool = False) -> GroupIntervals:
         """The worst case over all rates that the counts allow, with confidence 1 - delta.
@@ -285,11 +291,12 @@ class GroupRatio(PlainRatio):
     def _codes(self, table: Table, places: dict[Hashable, int]) -> IntArray:
         """The place of each row's label; labels that are new are added to `places`."""
         if callable(self.group):
-            values = np.asarray(self.group(table.native()))
-            if values.shape != (len(table),):
+            labels = np.asarray(self.group(table.native()))
+            if labels.shape != (len(table),):
                 raise InputError(
-                    "group(X)", f"shape ({len(table)},)", f"{values.shape}", "one label per row"
+                    "group(X)", f"shape ({len(table)},)", f"{labels.shape}", "one label per row"
                 )
+            values = Table.of("group(X)", labels).column(0)
         else:
             values = table.column(self.group)
         missing = [value is None or value != value for value in values.tolist()]
@@ -303,6 +310,14 @@ class GroupRatio(PlainRatio):
         return np.array([places.setdefault(value, len(places)) for value in values.tolist()])
 
     def _rates_of(self, name: str) -> dict[Hashable, Fraction]:
+        return self._rates[name]
+
+    @cached_property
+    def _rates(self) -> dict[str, dict[Hashable, Fraction]]:
+        return {name: self._shares(name) for name in _BOTH}
+
+    def _shares(self, name: str) -> dict[Hashable, Fraction]:
+        """The rates of one side, with a sum of exactly 1."""
         given = getattr(self, name)
         if isinstance(given, Counts):
             return given.rates
@@ -311,16 +326,18 @@ class GroupRatio(PlainRatio):
                 name, "at least one group", "none", 'for example {"off": .9, "on": .1}'
             )
         values = _checks.vector(f"{name} rates", list(given.values()))
-        _checks.demand(f"{name} rates", values, values >= 0, "rates of at least 0", "pass shares")
+        good = (values >= 0) & np.isfinite(values)
+        _checks.demand(f"{name} rates", values, good, "rates of at least 0", "pass shares")
         rates = dict(zip(given, map(rational, values.tolist()), strict=True))
-        if abs(sum(rates.values()) - 1) > _SUM:
+        whole = sum(rates.values(), Fraction(0))
+        if abs(whole - 1) > _SUM:
             raise InputError(
                 f"{name} rates",
                 "a sum of 1",
-                f"{float(sum(rates.values())):.10g}",
+                f"{float(whole):.10g}",
                 "divide by the sum; numbers of rows go in as Counts",
             )
-        return rates
+        return {group: rate / whole for group, rate in rates.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,6 +387,11 @@ class GroupIntervals:
     def ledger(self) -> Ledger:
         """The ledger of the ratio."""
         return self.ratio.ledger
+
+    @property
+    def point(self) -> GroupRatio:
+        """The ratio that the bounds are around."""
+        return self.ratio
 
     @property
     def counted(self) -> list[str]:
@@ -434,6 +456,8 @@ class GroupIntervals:
             raise InputError(
                 table.what, f"{len(losses)} rows, one per loss", f"{len(table)}", "the same rows"
             )
+        if not self.paid:  # what is paid from alpha holds whatever the counts have seen
+            self.ledger.plus(calibration=table)
         self.ratio.demand_support(table)
         box = self._box(self.ratio.known_codes(table))
         curve: ThresholdRule[Any] = (

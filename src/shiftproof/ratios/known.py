@@ -15,7 +15,8 @@ from shiftproof.contracts import Assumption, Certainty
 from shiftproof.errors import InputError
 from shiftproof.ratios.plain import PlainRatio
 
-_LARGEST_LOG = float(np.log(1e200))
+#: Just below the log of 1e200, so that its exponential is a weight that may be used.
+_LARGEST_LOG = float(np.nextafter(np.log(1e200), 0.0))
 
 
 @dataclass(frozen=True)
@@ -185,16 +186,30 @@ class DensityRatio(PlainRatio):
 
     def _ratio(self, table: Table) -> FloatArray:
         names = table.names if self.reads is None else self.reads
+        if not names:
+            raise InputError(table.what, "at least one column", "none", "pass the inputs")
         points = np.column_stack([table.numbers(name) for name in names])
         if len(names) == 1:
             points = points[:, 0]
         logs = [
             _checks.vector(
-                f"logpdf of the {name}", np.atleast_1d(density.logpdf(points)), length=len(table)
+                f"logpdf of the {name}", _log_density(name, density, points), length=len(table)
             )
             for name, density in (("target", self.target), ("source", self.source))
         ]
         return ratio_of_logs(*logs)
+
+
+def _log_density(name: str, density: Density, points: FloatArray) -> ArrayLike:
+    try:
+        return np.atleast_1d(density.logpdf(points))
+    except (ValueError, TypeError) as cause:
+        raise InputError(
+            f"logpdf of the {name}",
+            f"a density of points of shape {points.shape}",
+            f"{type(cause).__name__}: {cause}",
+            "name the columns that it is a density of",
+        ) from cause
 
 
 def ratio_of_logs(target: FloatArray, source: FloatArray) -> FloatArray:
@@ -214,6 +229,10 @@ def column_names(columns: Sequence[Column] | None) -> tuple[Column, ...] | None:
     """The columns as a tuple; a single name is an error: its letters would count as names."""
     if columns is None:
         return None
-    if isinstance(columns, str):
+    if isinstance(columns, (str, int)):
         raise InputError("columns", "a sequence of names", repr(columns), f"pass [{columns!r}]")
-    return tuple(columns)
+    names = tuple(columns)
+    if not names or len(set(names)) < len(names):
+        got = repr(list(names)) if names else "none"
+        raise InputError("columns", "names, each of them once", got, "leave it out to read all")
+    return names

@@ -74,7 +74,8 @@ class PlainRatio(ABC):
             raise InputError(
                 _CALIBRATION, f"{count} rows, one per loss", f"{len(table)}", "pass the same rows"
             )
-        self.ledger.plus(calibration=table)
+        if self.ledger.digests:  # else no column needs to be read
+            self.ledger.plus(calibration=table)
         return _checks.calibration_weights(
             f"weights of the {_CALIBRATION}", self._checked(table), count
         )

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from shiftproof._tables import Array, Column, Table
+from shiftproof._tables import Array, Column, Table, numbers_in
 from shiftproof._types import IntArray, KeyArray
 from shiftproof.errors import InputError
 from shiftproof.keys import split_mix
@@ -34,6 +34,9 @@ _HARM = {
         "target inputs among the calibration inputs: the samples are not what they are called"
     ),
     ("ratio_target", "evaluation"): "the ratio knows these inputs: the figures are too good",
+    ("crossfit_target", "calibration"): (
+        "target inputs among the calibration inputs: the samples are not what they are called"
+    ),
     ("price_target", "calibration"): (
         "target inputs among the calibration inputs: the samples are not what they are called"
     ),
@@ -44,6 +47,7 @@ _HARM = {
 
 #: Cross-fitted ratios may meet their own source again: each row is weighed by a model without it.
 _BY_DESIGN = {
+    ("crossfit_target", "evaluation"): "each row is weighed by a model that never saw it",
     ("crossfit_source", "calibration"): (
         "each row is weighed by a model that never saw it; the promise is not covered exactly"
     ),
@@ -109,9 +113,9 @@ class Overlap:
 class Ledger:
     """Which rows played which role, and what they share.
 
-    Roles that are known: training, ratio_source, ratio_target, price_target, crossfit_source,
-    calibration, evaluation. A row is the values of the columns that are compared; labels are best
-    left in, where all roles have them.
+    Roles that are known: training, crossfit_source, crossfit_target, ratio_source, ratio_target,
+    price_target, calibration, evaluation. A row is the values of the columns that are compared;
+    labels are best left in, where all roles have them.
 
     Parameters
     ----------
@@ -140,7 +144,8 @@ losses are too small: thresholds are too small
             found[role] = np.sort(row_digests(X, self.columns))
         ledger = Ledger(self.columns, found)
         for first, second in ledger._pairs():
-            if (first, second) in _HARM and np.array_equal(found[first], found[second]):
+            same = np.array_equal(found[first], found[second])
+            if same and len(found[first]) and (first, second) in _HARM:
                 raise InputError(
                     f"rows for {_spelled(second)}",
                     f"other rows than those for {_spelled(first)}",
@@ -171,6 +176,7 @@ losses are too small: thresholds are too small
 _ROLES = (
     "training",
     "crossfit_source",
+    "crossfit_target",
     "ratio_source",
     "ratio_target",
     "price_target",
@@ -194,17 +200,25 @@ def _spelled(role: str) -> str:
 def _words(values: Array) -> KeyArray:
     """One 64-bit word per value; integers and floats of one value agree, and so do both zeros."""
     if values.dtype == object:
-        texts = {value: _word(value) for value in set(values.tolist())}
-        return np.array([texts[value] for value in values.tolist()], dtype=np.uint64)
+        texts = {value: _word(value) for value in set(values.tolist()) if isinstance(value, str)}
+        words = [texts[v] if isinstance(v, str) else _word(v) for v in values.tolist()]
+        return np.array(words, dtype=np.uint64)
     numbers = values.astype(np.float64)
     bits = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
     if values.dtype.kind in "iu" and values.itemsize == 8:
         with np.errstate(invalid="ignore", over="ignore"):
             rest = values.astype(np.uint64) - numbers.astype(values.dtype).astype(np.uint64)
         bits = bits ^ split_mix(rest) ^ split_mix(np.zeros_like(rest))  # 0 where floats suffice
-    return split_mix(bits)
+    return np.where(np.isnan(numbers), np.uint64(_word(None)), split_mix(bits))
 
 
 def _word(value: object) -> int:
+    """The word of one object: of its value for numbers, else of its text."""
+    if value is not None and not isinstance(value, str):
+        one = np.empty(1, dtype=object)
+        one[0] = value
+        numbers = numbers_in(one)
+        if numbers is not None:
+            return int(_words(numbers)[0])
     text = "\x00missing" if value is None else str(value)
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")

@@ -104,12 +104,15 @@ class Price:
                 raise InputError(name, "some weight above 0", "none", "no shift has no mass at all")
         w, v = w / w.mean(), v / v.mean()
         # k a + Lmax mass_k is convex and bends where w = k v for some input: the best k is there.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bends = np.unique((w / v)[(v > 0) & (w > 0)])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            quotient = np.where(w > 0, w / v, 0.0)
+        bends = np.unique(quotient[(quotient > 0) & np.isfinite(quotient)])
         if len(bends) > _FACTORS:
             bends = bends[np.linspace(0, len(bends) - 1, _FACTORS).round().astype(int)]
         factors = np.union1d(bends, [1.0])
-        return cls(factors, [float(np.maximum(w - k * v, 0.0).mean()) for k in factors])
+        # By the quotient: at the last bend nothing is left, not even rounding.
+        left = (np.where(quotient > k, np.maximum(w - k * v, 0.0), 0.0) for k in factors)
+        return cls(factors, [float(each.mean()) for each in left])
 
     def plus(self, mass: float) -> Price:
         """The price when another part of the target is left to the worst loss.
@@ -128,11 +131,11 @@ class Price:
         Negative where nothing is left: then no level keeps the promise.
         """
         level = _checks.risk_level(alpha, bound)
-        if math.isinf(bound) and self.masses.any():
+        if math.isinf(bound) and self.masses.all():
             raise InputError(
                 "bound", "a finite bound of the loss", "inf", "cap the loss, or pay nothing"
             )
-        cost = bound * self.masses if self.masses.any() else self.masses
+        cost = self._cost(bound)
         exact = (self.masses == 0) & (self.factors == 1)
         safe = np.where(exact, 0.0, _ROUNDING)
         each = (np.multiply.outer(level, 1 - safe) - cost) / self.factors
@@ -142,21 +145,25 @@ class Price:
     def risk(self, level: ArrayLike, *, bound: float) -> FloatArray:
         """What a rule that runs at this level keeps: min over k of factor_k a + Lmax mass_k."""
         a = _checks.risk_level(level, bound)
-        cost = bound * self.masses if self.masses.any() else self.masses
-        kept: FloatArray = np.minimum((np.multiply.outer(a, self.factors) + cost).min(-1), bound)
+        each = np.multiply.outer(a, self.factors) + self._cost(bound)
+        kept: FloatArray = np.minimum(each.min(axis=-1), bound)
         return kept
 
     def smallest_alpha(self, bound: float) -> float:
-        """The smallest promise that leaves a level of at least 0: Lmax min_k mass_k.
+        """The smallest promise that leaves a level of at least 0: Lmax min_k mass_k, rounded up.
 
         Examples
         --------
         >>> import shiftproof as shp
-        >>> shp.Price([1.0, 2.0], [0.03, 0.01]).smallest_alpha(bound=10.0)
+        >>> round(shp.Price([1.0, 2.0], [0.03, 0.01]).smallest_alpha(bound=10.0), 6)
         0.1
         """
-        cheapest = float(self.masses.min())
-        return bound * cheapest if cheapest else 0.0
+        return float(self._cost(bound).min()) * (1 + 2 * _ROUNDING)
+
+    def _cost(self, bound: float) -> FloatArray:
+        """Lmax mass_k; nothing where the mass is 0, whatever the bound."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self.masses == 0, 0.0, bound * self.masses)
 
 
 class PricedCurve(ThresholdRule[Weights]):
@@ -247,6 +254,8 @@ class DrawnCurve(PricedCurve[ArrayLike]):
         With the weights min(w, c).
     kept : float
         An upper bound on E_P min(w, c) / E_P w; 1 where nothing is known.
+    left_out : float
+        What else is left to the worst loss, such as the chance that `kept` is too low.
 
     Examples
     --------
@@ -257,11 +266,11 @@ class DrawnCurve(PricedCurve[ArrayLike]):
     array([0.3, inf])
     """
 
-    def __init__(self, curve: RiskCurve, kept: float = 1.0) -> None:
+    def __init__(self, curve: RiskCurve, kept: float = 1.0, left_out: float = 0.0) -> None:
         share = _checks.scalar("kept", kept, "pass E min(w, c) / E w, or 1")
         if not 0 < share <= 1:
             raise InputError("kept", "a share above 0, at most 1", f"{kept!r}", "1 is always right")
-        super().__init__(curve, Price([share], [0.0]))
+        super().__init__(curve, Price([share], [left_out]))
 
     def threshold(
         self, alpha: ArrayLike, test_weights: ArrayLike, *, worst: float | LossCurves
