@@ -10,20 +10,27 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Assumption": "shiftproof.contracts",
+    "BootstrapRatio": "shiftproof.ratios.bootstrap",
     "BoxedCurve": "shiftproof.risk",
     "Certainty": "shiftproof.contracts",
     "ClassifierRatio": "shiftproof.ratios.classifier",
+    "ClippedRatio": "shiftproof.ratios.clip",
     "CoherentBox": "shiftproof.risk",
     "CoherentCurve": "shiftproof.risk",
     "ColumnRatio": "shiftproof.ratios.known",
     "Compressed": "shiftproof.risk",
     "Counts": "shiftproof.ratios.groups",
+    "CrossfitRatio": "shiftproof.ratios.crossfit",
     "DensityRatio": "shiftproof.ratios.known",
+    "Diagnosis": "shiftproof.ratios.diagnose",
     "DrawnCurve": "shiftproof.risk",
+    "Figure": "shiftproof.ratios.diagnose",
     "GaussianRatio": "shiftproof.ratios.gaussians",
     "GroupIntervals": "shiftproof.ratios.groups",
     "GroupRatio": "shiftproof.ratios.groups",
     "InputError": "shiftproof.errors",
+    "KLIEP": "shiftproof.ratios.kernels",
+    "KernelRatio": "shiftproof.ratios.kernels",
     "KnownRatio": "shiftproof.ratios.known",
     "Ledger": "shiftproof.ratios.roles",
     "LossCurves": "shiftproof.risk",
@@ -36,20 +43,28 @@ _HOME = {
     "RandomizedThreshold": "shiftproof.risk",
     "Ratio": "shiftproof.contracts",
     "RiskCurve": "shiftproof.risk",
+    "ShiftWarning": "shiftproof.errors",
     "ShiftproofError": "shiftproof.errors",
     "ThresholdRule": "shiftproof.risk",
+    "ULSIF": "shiftproof.ratios.kernels",
     "WeightBox": "shiftproof.risk",
     "compressed": "shiftproof.risk",
+    "diagnose": "shiftproof.ratios.diagnose",
     "rate_vertices": "shiftproof.risk",
     "row_digests": "shiftproof.ratios.roles",
 }
 
 if TYPE_CHECKING:
     from shiftproof.contracts import Assumption, Certainty, Ratio
-    from shiftproof.errors import InputError, ShiftproofError
+    from shiftproof.errors import InputError, ShiftproofError, ShiftWarning
+    from shiftproof.ratios.bootstrap import BootstrapRatio
     from shiftproof.ratios.classifier import ClassifierRatio
+    from shiftproof.ratios.clip import ClippedRatio
+    from shiftproof.ratios.crossfit import CrossfitRatio
+    from shiftproof.ratios.diagnose import Diagnosis, Figure, diagnose
     from shiftproof.ratios.gaussians import GaussianRatio
     from shiftproof.ratios.groups import Counts, GroupIntervals, GroupRatio
+    from shiftproof.ratios.kernels import KLIEP, ULSIF, KernelRatio
     from shiftproof.ratios.known import ColumnRatio, DensityRatio, KnownRatio, NoShift
     from shiftproof.ratios.plain import PlainRatio
     from shiftproof.ratios.roles import Ledger, Overlap, row_digests
@@ -72,21 +87,29 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "KLIEP",
+    "ULSIF",
     "Assumption",
+    "BootstrapRatio",
     "BoxedCurve",
     "Certainty",
     "ClassifierRatio",
+    "ClippedRatio",
     "CoherentBox",
     "CoherentCurve",
     "ColumnRatio",
     "Compressed",
     "Counts",
+    "CrossfitRatio",
     "DensityRatio",
+    "Diagnosis",
     "DrawnCurve",
+    "Figure",
     "GaussianRatio",
     "GroupIntervals",
     "GroupRatio",
     "InputError",
+    "KernelRatio",
     "KnownRatio",
     "Ledger",
     "LossCurves",
@@ -99,10 +122,12 @@ __all__ = [
     "RandomizedThreshold",
     "Ratio",
     "RiskCurve",
+    "ShiftWarning",
     "ShiftproofError",
     "ThresholdRule",
     "WeightBox",
     "compressed",
+    "diagnose",
     "rate_vertices",
     "row_digests",
 ]

@@ -42,3 +42,14 @@ class InputError(ShiftproofError, ValueError):
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str, str]]:
         # Exceptions are rebuilt from `args`, which holds the joined message only.
         return type(self), (self.name, self.expected, self.got, self.repair)
+
+
+class ShiftWarning(UserWarning):
+    """Something was computed that should not be trusted; the ratio's assumption says so too.
+
+    Examples
+    --------
+    >>> import shiftproof as shp
+    >>> issubclass(shp.ShiftWarning, UserWarning)
+    True
+    """
