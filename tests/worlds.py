@@ -15,11 +15,12 @@ ROAD = 10.0
 
 @dataclass(frozen=True)
 class Sample:
-    """Predictions, labels and weights of n examples."""
+    """Predictions, labels, weights and, where a world shows them, inputs of n examples."""
 
     predicted: np.ndarray
     label: np.ndarray
     weight: np.ndarray
+    x: np.ndarray | None = None
 
     @property
     def distance(self) -> np.ndarray:
@@ -51,7 +52,8 @@ class TwoGroups:
         predicted = np.clip(label + error, 0, ROAD)  # the model answers with places on the road
         ratio_off = self.target_off / self.source_off
         ratio_on = (1 - self.target_off) / (1 - self.source_off)
-        return Sample(predicted, label, np.where(off, ratio_off, ratio_on))
+        weight = np.where(off, ratio_off, ratio_on)
+        return Sample(predicted, label, weight, off[:, None])
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,29 @@ class GaussianShift:
         label = np.clip(ROAD / 2 + x + spread * rng.standard_normal(n), 0, ROAD)
         predicted = np.clip(ROAD / 2 + x, 0, ROAD)
         return Sample(predicted, label, np.exp(self.shift * x - self.shift**2 / 2))
+
+
+@dataclass(frozen=True)
+class ManyInputs:
+    """x ~ N(0, I) in the source, N(shift e_1, I) in the target; errors grow along e_1."""
+
+    columns: int = 5
+    shift: float = 1.0
+
+    def inputs(self, rng: np.random.Generator, n: int, *, target: bool) -> np.ndarray:
+        x = rng.standard_normal((n, self.columns))
+        x[:, 0] += self.shift if target else 0.0
+        return x
+
+    def ratio(self, x: np.ndarray) -> np.ndarray:
+        return np.exp(self.shift * x[:, 0] - self.shift**2 / 2)
+
+    def draw(self, rng: np.random.Generator, n: int, *, target: bool) -> Sample:
+        x = self.inputs(rng, n, target=target)
+        spread = 0.2 + 2 / (1 + np.exp(-3 * x[:, 0]))
+        predicted = np.full(n, ROAD / 2)
+        label = np.clip(predicted + spread * rng.standard_normal(n), 0, ROAD)
+        return Sample(predicted, label, self.ratio(x), x)
 
 
 WORLDS = {"two groups": TwoGroups(), "Gaussian shift": GaussianShift()}
