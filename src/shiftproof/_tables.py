@@ -28,7 +28,10 @@ Array: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows and columns behind one face. `source` is a narwhals frame or a 2-D array."""
+    """Rows and columns behind one face. `source` is a narwhals frame or an array.
+
+    An array of more dimensions, such as images, has the columns of its flattened rows.
+    """
 
     source: nw.DataFrame[Any] | Array
     what: str
@@ -60,7 +63,7 @@ class Table:
             raise InputError(what, kinds, "rows of different lengths", "one row each") from cause
         if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
             array = np.asarray(X, dtype=object)  # numbers beside text stay numbers
-        if array.dtype.names or array.dtype.kind == "c" or array.ndim not in (1, 2):
+        if array.dtype.names or array.dtype.kind == "c" or array.ndim == 0:
             got = f"shape {array.shape}" if array.ndim else f"{type(X).__name__} of shape ()"
             if array.dtype.names or array.dtype.kind == "c":
                 got = "a structured array" if array.dtype.names else "complex numbers"
@@ -72,7 +75,7 @@ class Table:
         """The names of all columns; positions in an array."""
         if isinstance(self.source, nw.DataFrame):
             return tuple(self.source.columns)
-        return tuple(range(self.source.shape[1]))
+        return tuple(range(int(np.prod(self.source.shape[1:]))))
 
     @property
     def is_named(self) -> bool:
@@ -91,7 +94,7 @@ class Table:
             objects = self._cells(name, series.to_list())
             mixed = series.dtype in (nw.Object, nw.Unknown)  # whatever a library holds as it came
         else:
-            values = self.source[:, int(name)]
+            values = self._flat[:, int(name)]
             if values.dtype.kind in "fiub":
                 return values
             if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] != "D":
@@ -147,7 +150,7 @@ class Table:
         self.require(names)
         if isinstance(self.source, nw.DataFrame):
             return Table(self.source.select([str(name) for name in names]), self.what)
-        return Table(self.source[:, [int(name) for name in names]], self.what)
+        return Table(self._flat[:, [int(name) for name in names]], self.what)
 
     def take(self, rows: IntArray | BoolArray) -> Table:
         """These rows."""
@@ -169,6 +172,11 @@ class Table:
             else _texts(self.column(name))
             for name in self.names
         }
+
+    @property
+    def _flat(self) -> Array:
+        """The rows of an array, each flattened."""
+        return np.asarray(self.source).reshape(len(self), len(self.names))
 
     def _numbers_of(self, series: nw.Series[Any]) -> Array:
         by_hand = series.dtype in (nw.Boolean, nw.Int128, nw.UInt128) or series.dtype.is_decimal()

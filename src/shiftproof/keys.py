@@ -11,6 +11,7 @@ hundred times slower and the vectorised generators of numpy are not addressable 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -77,6 +78,62 @@ def uniforms(keys: KeyArray) -> FloatArray:
     array([0.3371, 0.0414])
     """
     return ((keys >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The randomness of some rows in one role; without a seed there is none, and asking fails.
+
+    Parameters
+    ----------
+    role : str
+        ``"calibration"`` or ``"prediction"``.
+    count : int
+        The number of rows.
+    seed : int, optional
+    ids : array of integers or strings, optional
+        The identity of each row; 0, 1, ... where left out.
+
+    Examples
+    --------
+    >>> from shiftproof.keys import Draws
+    >>> draws = Draws("prediction", 2, seed=7)
+    >>> bool((draws.keys("score") == draws.keys("model")).any())  # a stream for each purpose
+    False
+    """
+
+    role: str
+    count: int
+    seed: int | None = None
+    ids: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.ids is None:
+            return
+        words = _as_words(self.ids)
+        if words.shape != (self.count,):
+            expected, got = f"shape ({self.count},)", f"shape {words.shape}"
+            raise InputError("ids", expected, got, "pass one identity for each row")
+        if len(np.unique(words)) < self.count:
+            repeated = f"{self.count - len(np.unique(words))} repeated"
+            repair = "rows that share an id would share their draws: number the rows"
+            raise InputError("ids", "one identity for each row", repeated, repair)
+
+    def keys(self, purpose: str) -> KeyArray:
+        """One key for each row; every purpose has a stream of its own."""
+        if self.seed is None:
+            raise InputError(
+                "seed",
+                f"an integer, since the {purpose} draws at random",
+                "none",
+                "pass seed=, for example seed=0",
+            )
+        ids = self.count if self.ids is None else self.ids
+        return row_keys(self.seed, f"{self.role}/{purpose}", ids)
+
+    def keys_if_any(self, purpose: str) -> KeyArray | None:
+        """As :meth:`keys`, but None without a seed: for parts that may not draw at all."""
+        return None if self.seed is None else self.keys(purpose)
 
 
 def _as_words(ids: ArrayLike | int) -> KeyArray:

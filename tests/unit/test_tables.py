@@ -184,7 +184,6 @@ BAD = {
     "a function": (lambda: Table.of("X", len), "got builtin"),
     "one number": (lambda: Table.of("X", 5), r"int of shape \(\)"),
     "a generator": (lambda: Table.of("X", (i for i in range(3))), "got generator"),
-    "three dimensions": (lambda: Table.of("X", np.ones((1, 2, 3))), r"shape \(1, 2, 3\)"),
     "ragged": (lambda: Table.of("X", [[1, 2], [1]]), "rows of different lengths"),
     "structured": (
         lambda: Table.of("X", np.array([(1, 2)], dtype=[("a", int), ("b", int)])),
@@ -265,3 +264,15 @@ def test_columns_that_are_numbered_make_an_array():
 
 def test_masks_that_hide_nothing_are_no_matter():
     assert Table.of("X", np.ma.masked_equal([1, 2], 9)).numbers(0).tolist() == [1.0, 2.0]
+
+
+def test_images_have_the_columns_of_flattened_rows():
+    images = np.arange(24.0).reshape(2, 3, 4)
+    table = Table.of("X", images)
+    assert len(table) == 2
+    assert table.names == tuple(range(12))
+    assert table.column(5).tolist() == [5.0, 17.0]
+    assert table.native() is images
+    assert table.take(np.array([1])).native().shape == (1, 3, 4)
+    assert table.select([0, 11]).native().tolist() == [[0.0, 11.0], [12.0, 23.0]]
+    assert KnownRatio(lambda x: x[:, 2, 3]).weights(images).tolist() == [11.0, 23.0]

@@ -100,7 +100,7 @@ class LossCurves:
         slopes: ArrayLike | None = None,
         *,
         bound: float,
-        cap: float | None = None,
+        cap: ArrayLike | None = None,
         lower: float = 0.0,
     ) -> LossCurves:
         """Distance to a ball (eq. 2): L_i(lam) = min(slope_i (score_i - lam)_+, cap).
@@ -114,8 +114,9 @@ class LossCurves:
         bound : float
             Lmax, for example the diameter of the label space (then no score may exceed it), or
             the cap. ``math.inf`` says that there is none: then only an envelope gives finite sets.
-        cap : float, optional
-            Losses beyond `cap` count as `cap`.
+        cap : number or array (n,), optional
+            Losses beyond `cap` count as `cap`. One each where a set has a core that it never
+            loses: no loss is then larger than the distance to the core.
 
         Examples
         --------
@@ -131,20 +132,19 @@ class LossCurves:
         slope = _checks.each("slopes", 1.0 if slopes is None else slopes, n)
         good = (slope > 0) & np.isfinite(slope)
         _checks.demand("slopes", slope, good, "finite slopes above 0", "a scale s(x) is positive")
-        height = math.inf if cap is None else _checks.scalar("cap", cap, "cap the loss at a number")
-        if not height > 0:
-            raise InputError("cap", "a cap above 0", f"{cap!r}", "leave it out for no cap")
-        if height > bound and cap is not None:
+        height = _checks.each("cap", math.inf if cap is None else cap, n)
+        placed = height > 0 if cap is None or np.ndim(cap) == 0 else height >= 0
+        _checks.demand("cap", height, placed, "a cap above 0", "leave it out for no cap")
+        if cap is not None and not (height <= bound * (1 + _ROUNDING)).all():
+            largest = float(np.max(height))
             raise InputError(
-                "bound", f"at least the cap, {cap!r}", f"{bound!r}", "bound=cap will do"
+                "bound", f"at least the cap, {largest!r}", f"{bound!r}", "bound=cap will do"
             )
-        if math.isinf(height) and math.isinf(lower):
+        if math.isinf(lower) and np.isinf(height).any():
             raise InputError(
                 "lower", "a finite number", f"{lower!r}", "uncapped hinges have no bound without it"
             )
-        curves = cls(
-            _zeros(n), np.arange(n), knots, slope, np.broadcast_to(height, n), bound, lower
-        )
+        curves = cls(_zeros(n), np.arange(n), knots, slope, height, bound, lower)
         return curves._within_bound("scores")
 
     @classmethod
