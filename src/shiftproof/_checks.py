@@ -147,6 +147,12 @@ def each(name: str, values: ArrayLike, length: int) -> FloatArray:
     return np.broadcast_to(array, length)
 
 
+def same_rows(name: str, rows: int, wanted: int) -> None:
+    """Raise unless there is one row for each example."""
+    if rows != wanted:
+        raise InputError(name, f"{wanted} rows, one for each", f"{rows}", "pass the same rows")
+
+
 def broadcast(**arrays: FloatArray) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*(array.shape for array in arrays.values()))

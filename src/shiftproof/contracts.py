@@ -1,17 +1,23 @@
 """How the parts meet: protocols, and the assumption that travels with every number.
 
-A ratio is asked for the weights of test points and for the curve of the calibration examples; it
-alone knows whether weights are numbers, boxes or candidates that move together.
+A predictor answers for rows of a table. A family turns its answers into a nest: for each row the
+sets that grow with the threshold. A loss turns a nest and labels into loss curves, and a nest alone
+into the worst that a label could lose. A ratio turns loss curves and inputs into a calibrated rule;
+it alone knows whether weights are numbers, boxes or candidates that move together.
+
+None of them asks what another one is. A loss names the methods of a nest that it calls, so that a
+pair that does not fit is refused before anything is computed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from shiftproof._tables import Column
-from shiftproof._types import KeyArray
+from shiftproof._tables import Array, Column, Table
+from shiftproof._types import ArrayLike, BoolArray, FloatArray, KeyArray, ObjectArray
+from shiftproof.keys import Draws
 from shiftproof.risk import LossCurves, ThresholdRule
 
 Weights = TypeVar("Weights")
@@ -104,3 +110,136 @@ class Ratio(Protocol[Weights]):
 
     def curve(self, losses: LossCurves, X: object) -> ThresholdRule[Weights]:
         """The calibrated rule: the losses of examples with these inputs, weighed."""
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """What answers for rows of a table; made from any model by `predictors.predictor_of`."""
+
+    @property
+    def classes(self) -> ArrayLike | None:
+        """The labels that columns of probabilities stand for, where they are known."""
+
+    def values(self, table: Table, draws: Draws) -> Array:
+        """Predictions, one row for each row of the table."""
+
+    def probabilities(self, table: Table, draws: Draws) -> Array:
+        """Probabilities or scores of labels, one row for each row of the table."""
+
+
+@runtime_checkable
+class Posterior(Protocol):
+    """A distribution over models, given the training data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shiftproof as shp
+    >>> models = [lambda x: x[:, 0], lambda x: 2 * x[:, 0]]
+    >>> isinstance(shp.Snapshots(models), shp.Posterior)
+    True
+    """
+
+    def draw(self, X: object, keys: KeyArray, method: str) -> ArrayLike:
+        """A prediction for each row by a model of its own, drawn with the key of the row.
+
+        `method` is ``"predict"`` or ``"predict_proba"``.
+        """
+
+    def mean(self, X: object, method: str) -> ArrayLike:
+        """The mean prediction over all models, for each row."""
+
+
+class Sets(Protocol):
+    """Finished prediction sets, one for each row."""
+
+    @property
+    def threshold(self) -> FloatArray:
+        """The threshold of each set; the largest one where there are several."""
+
+    @property
+    def whole(self) -> BoolArray:
+        """Which sets are the whole label space."""
+
+    @property
+    def outcome(self) -> ObjectArray:
+        """Why each set is what it is."""
+
+    def contains(self, y: object) -> BoolArray:
+        """Whether each set holds its label."""
+
+    def size(self) -> FloatArray:
+        """How large each set is: a length, an area, a number of labels."""
+
+    def relative_size(self) -> FloatArray:
+        """The size as a share of the label space."""
+
+    def columns(self) -> dict[str, Any]:
+        """The sets as columns of a table."""
+
+
+class Nest(Protocol):
+    """For each of n rows, the sets { y : entry(y) <= threshold } that grow with the threshold."""
+
+    @property
+    def lower(self) -> float:
+        """The smallest threshold."""
+
+    def __len__(self) -> int:
+        """The number of rows."""
+
+    def entry(self, y: object) -> FloatArray:
+        """The score: for each row the smallest threshold whose set holds the label."""
+
+    def whole(self) -> FloatArray:
+        """D(x): for each row the smallest threshold that gives the whole label space."""
+
+    def at(self, thresholds: FloatArray) -> Sets:
+        """The sets at one threshold for each row."""
+
+
+class Family(Protocol):
+    """A nested family of sets: from predictions to a nest."""
+
+    @property
+    def makes(self) -> type:
+        """The type of its nests, for what asks whether they have a method."""
+
+    def nest(self, predictor: Predictor, table: Table, draws: Draws) -> Nest:
+        """The sets around the predictions for the rows of a table."""
+
+
+class Loss(Protocol):
+    """What a set loses on a label, as a function of the threshold."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The methods of a nest that it calls beyond those of all nests."""
+
+    def bound(self, nest: Any) -> float:
+        """Lmax: the largest possible loss."""
+
+    def floor(self, nest: Any) -> float:
+        """The largest loss that the whole label space can have; no smaller alpha can be kept."""
+
+    def curves(self, nest: Any, y: object) -> LossCurves:
+        """The loss of each row as its set grows."""
+
+    def worst(self, nest: Any) -> LossCurves:
+        """The largest loss that any label can have at each threshold, for each row."""
+
+    def of(self, sets: Any, y: object) -> FloatArray:
+        """The loss of finished sets."""
+
+
+class WorstCase(Protocol):
+    """What the rule allows the test point to lose, and the sets that follow."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The methods of a nest that it calls beyond those of all nests."""
+
+    def sets(
+        self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
+    ) -> Sets:
+        """The sets that meet alpha (m,) at test points of these weights."""

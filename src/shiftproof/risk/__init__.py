@@ -2,8 +2,9 @@
 
 Read in this order: `curves` (the losses, paper eq. 1, 2 and 8), `curve` (the rule, eq. 9 to 12),
 `augmented` (how one look-up is done), `descent` (the sorted curve), `exact` (ties), `boxes`
-(uncertain weights), `priced` (a level below alpha, for weights that leave something out), `rule`
-(what all curves answer, star-shaped sets), `compression`, `outcome`.
+(uncertain weights), `priced` (a level below alpha, for weights that leave something out), `strata`
+(calibration within groups), `rule` (what all curves answer, star-shaped sets), `compression`,
+`outcome`.
 """
 
 from shiftproof.risk.boxes import (
@@ -19,6 +20,7 @@ from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.outcome import Outcome
 from shiftproof.risk.priced import DrawnCurve, Price, PricedCurve
 from shiftproof.risk.rule import ThresholdRule
+from shiftproof.risk.strata import Strata, StratifiedCurve
 
 __all__ = [
     "BoxedCurve",
@@ -32,6 +34,8 @@ __all__ = [
     "PricedCurve",
     "RandomizedThreshold",
     "RiskCurve",
+    "Strata",
+    "StratifiedCurve",
     "ThresholdRule",
     "WeightBox",
     "compressed",

@@ -32,7 +32,7 @@ from shiftproof.risk.curve import (
 )
 from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.descent import Layout
-from shiftproof.risk.rule import Question, ThresholdRule
+from shiftproof.risk.rule import Question, ThresholdRule, scaled_weights
 from shiftproof.risk.sums import UNIT, rational, total
 
 #: Beyond this many groups the vertices of their rates are too many to visit.
@@ -286,6 +286,11 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
         )
         return Augmented(curve, total(low), self._weightless, self.losses.lower, self._in_rationals)
 
+    def scaled(self, test_weights: WeightBox | ArrayLike, factor: float) -> WeightBox:
+        """Bounds on test weights times a factor; an infinite one stays infinite."""
+        box = WeightBox.of(test_weights)
+        return WeightBox(scaled_weights(box.low, factor), scaled_weights(box.high, factor))
+
     @property
     def _weightless(self) -> bool:
         return not self.box.high.any()
@@ -368,6 +373,10 @@ class CoherentCurve(ThresholdRule[CoherentBox]):
             self._matching(curve.box)
         box = CoherentBox(np.concatenate([curve.box.candidates for curve in curves], axis=1))
         return CoherentCurve(LossCurves.concatenate([curve.losses for curve in curves]), box)
+
+    def scaled(self, test_weights: CoherentBox, factor: float) -> CoherentBox:
+        """Candidates for test weights times a factor; an infinite one stays infinite."""
+        return CoherentBox(scaled_weights(self._matching(test_weights), factor))
 
     @property
     def _weightless(self) -> bool:

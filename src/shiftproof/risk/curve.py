@@ -28,7 +28,7 @@ from shiftproof.risk import exact
 from shiftproof.risk.augmented import Augmented, Points
 from shiftproof.risk.curves import LossCurves
 from shiftproof.risk.descent import Descent, Layout
-from shiftproof.risk.rule import Question, ThresholdRule
+from shiftproof.risk.rule import Question, ThresholdRule, scaled_weights
 from shiftproof.risk.sums import total
 
 Curve = TypeVar("Curve")
@@ -278,6 +278,10 @@ class RiskCurve(ThresholdRule[ArrayLike]):
             np.concatenate([at_start, left[inside]]),
             np.concatenate([at_start, right[inside]]),
         )
+
+    def scaled(self, test_weights: ArrayLike, factor: float) -> ArrayLike:
+        """Test weights times a factor; an infinite one stays infinite."""
+        return scaled_weights(_checks.test_weights("test_weights", test_weights), factor)
 
     @property
     def _weightless(self) -> bool:

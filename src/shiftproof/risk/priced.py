@@ -230,6 +230,10 @@ class PricedCurve(ThresholdRule[Weights]):
         """The smallest threshold that meets the level that keeps alpha."""
         return self.curve.threshold(self.level(alpha), test_weights, worst=worst)
 
+    def scaled(self, test_weights: Weights, factor: float) -> Weights:
+        """As the curve that is run scales them."""
+        return self.curve.scaled(test_weights, factor)
+
     @property
     def _weightless(self) -> bool:
         return self.curve._weightless  # noqa: SLF001 - what every rule answers

@@ -143,6 +143,21 @@ class ThresholdRule(ABC, Generic[Weights]):
         lam, weight, place = np.broadcast_arrays(lam, weight, place)
         return outcomes(lam, weight, self._weightless, place)
 
+    @abstractmethod
+    def scaled(self, test_weights: Weights, factor: float) -> Weights:
+        """The same test points, their weights times `factor`: 0 takes the test mass away.
+
+        Half the test weight is what twice the calibration examples come to. A point outside the
+        support stays there: its weight is inf whatever the factor.
+
+        Examples
+        --------
+        >>> import shiftproof as shp
+        >>> curve = shp.RiskCurve(shp.LossCurves.steps([0.1, 0.5]))
+        >>> curve.scaled([1.0, 4.0, float("inf")], 0.5)
+        array([0.5, 2. , inf])
+        """
+
     @property
     @abstractmethod
     def _weightless(self) -> bool:
@@ -155,6 +170,12 @@ class ThresholdRule(ABC, Generic[Weights]):
     @abstractmethod
     def _in_each_direction(self, test_weights: Weights, points: int, directions: int) -> Weights:
         """The weights of the points, each repeated for its directions."""
+
+
+def scaled_weights(weights: FloatArray, factor: float) -> FloatArray:
+    """Weights times a factor; an infinite one stays infinite."""
+    infinite = np.isinf(weights)
+    return np.where(infinite, weights, np.where(infinite, 0.0, weights) * factor)
 
 
 @dataclass(frozen=True, eq=False)

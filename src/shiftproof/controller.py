@@ -1,0 +1,399 @@
+"""The shell that people use: calibrate once, then choose alpha and the shift.
+
+Nothing is calculated here. A controller names the parts; calibrating them gives a rule, preparing
+inputs gives a nest and weights, and a level turns these into sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shiftproof import _checks
+from shiftproof._tables import Column, Table
+from shiftproof._types import ArrayLike, FloatArray
+from shiftproof.contracts import Assumption, Family, Loss, Nest, Predictor, Ratio, WorstCase
+from shiftproof.errors import InputError
+from shiftproof.evaluation import Evaluation
+from shiftproof.explanation import Explanation
+from shiftproof.keys import Draws
+from shiftproof.predictors.models import predictor_of
+from shiftproof.ratios.known import NoShift
+from shiftproof.risk import LossCurves, RiskCurve, ThresholdRule
+from shiftproof.worst_case import Pointwise
+
+
+@dataclass(frozen=True, eq=False)
+class RiskController:
+    """A predictor, a family of sets, a loss, a likelihood ratio and a worst case, put together.
+
+    Calibrated on labelled examples from P, its sets keep E[loss] <= alpha under P', on average over
+    calibration draws and test points, if the ratio is dP'/dP and the law of the label given the
+    input is the same in both. The predictor must not have seen the calibration labels.
+
+    Parameters
+    ----------
+    predictor : object
+        Something with ``predict`` or ``predict_proba``, a function of the inputs, ``Columns``, or a
+        posterior in ``Thompson`` or ``PosteriorMean``.
+    sets : Intervals, Balls, LabelSets or Masks
+    loss : Miscoverage, Distance, FalseNegativeRate, MonotoneLoss or Monotonized
+    ratio : Ratio or WithinGroups
+        No shift where left out.
+    worst_case : Constant, Pointwise or Directional
+        What the test point may lose; the paper's rule is ``Constant()``.
+
+    Examples
+    --------
+    Stations are off in half of the calibration messages and in nine tenths of those in use:
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import shiftproof as shp
+    >>> rng = np.random.default_rng(0)
+    >>> def messages(count, rate_off):
+    ...     off, place = rng.random(count) < rate_off, rng.uniform(0, 40, count)
+    ...     heard = np.clip(place + np.where(off, 4.0, 0.5) * rng.normal(size=count), 0, 40)
+    ...     return pd.DataFrame({"heard": heard, "stations": np.where(off, "off", "on")}), place
+    >>> table, place = messages(500, 0.5)
+    >>> controller = shp.RiskController(
+    ...     predictor=shp.Columns("heard"),
+    ...     sets=shp.Intervals(0, 40),
+    ...     loss=shp.Distance(),
+    ...     ratio=shp.GroupRatio(
+    ...         "stations", source={"off": 0.5, "on": 0.5}, target={"off": 0.9, "on": 0.1}
+    ...     ),
+    ... )
+    >>> calibrated = controller.calibrate(table, place)
+    >>> new, truth = messages(1000, 0.9)
+    >>> print(calibrated.evaluate(new, truth, alpha=1.0))
+    promised  1 on average over calibration draws; this one, on 1,000 test points:
+    risk      0.8217 [0.73, 0.913] mean loss (estimated)
+    size      5.386 [5.34, 5.43] mean size (estimated)
+    relative  0.1347 [0.133, 0.136] mean share of the space (estimated)
+    whole     0 [0, 0.00368] share of whole label spaces (certified at 1 - delta)
+    """
+
+    predictor: object
+    sets: Family
+    loss: Loss
+    ratio: Ratio[Any] = field(default_factory=NoShift)
+    worst_case: WorstCase = field(default_factory=Pointwise)
+
+    def __post_init__(self) -> None:
+        for name, method, repair in _PARTS:
+            part = getattr(self, name)
+            if isinstance(part, type) or not hasattr(part, method):
+                got = getattr(part, "__name__", type(part).__name__)
+                raise InputError(name, f"an object with {method}", got, repair)
+        for name in ("loss", "worst_case"):
+            part = getattr(self, name)
+            absent = [need for need in part.needs if not hasattr(self.sets.makes, need)]
+            if absent:
+                raise InputError(
+                    "sets",
+                    f"sets with {', '.join(absent)}, which {type(part).__name__} asks for",
+                    type(self.sets).__name__,
+                    "choose another loss or worst case, or other sets",
+                )
+        self._predictor  # noqa: B018 - refuses what does not predict
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return predictor_of(self.predictor)
+
+    def calibrate(
+        self,
+        X: object,
+        y: object,
+        *,
+        seed: int | None = None,
+        ids: ArrayLike | None = None,
+        keep: Sequence[Column] = (),
+    ) -> Calibrated:
+        """Calibrate on labelled examples that the predictor has not seen.
+
+        Parameters
+        ----------
+        X : table or array
+            Inputs: pandas, polars, arrow, numpy; one row for each example.
+        y : array, column or table
+            Labels.
+        seed : int, optional
+            Needed where something draws at random: Thompson sampling, randomised scores.
+        ids : array, optional
+            The identity of each row, so that it keeps its draw whatever its place; 0, 1, ... where
+            left out.
+        keep : sequence of names, optional
+            Columns to keep for what-ifs, besides those that the ratio reads. Of arrays all columns
+            are kept.
+
+        Returns
+        -------
+        Calibrated
+        """
+        table = Table.of("X", X)
+        nest = self._nest(table, Draws("calibration", len(table), seed, ids))
+        losses = self.loss.curves(nest, y)
+        rule = self.ratio.curve(losses, table.native())
+        kept = _kept(table, self.ratio.columns, tuple(keep))
+        return Calibrated(self, losses, rule, kept, seed)
+
+    def _nest(self, table: Table, draws: Draws) -> Nest:
+        return self.sets.nest(self._predictor, table, draws)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibrated:
+    """A calibrated controller: alpha and the shift are still open.
+
+    Made by :meth:`RiskController.calibrate`.
+
+    Attributes
+    ----------
+    controller : RiskController
+    losses : LossCurves
+        One for each calibration example.
+    rule : ThresholdRule
+        The losses, weighed.
+    seed : int or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shiftproof as shp
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> controller = shp.RiskController(lambda x: x[:, 0], shp.Intervals(), shp.Miscoverage())
+    >>> calibrated = controller.calibrate(x, x[:, 0] + np.linspace(-0.5, 0.5, 100))
+    >>> calibrated.predict([[0.5]], alpha=0.1).size().round(3)
+    array([0.919])
+    """
+
+    controller: RiskController
+    losses: LossCurves
+    rule: ThresholdRule[Any]
+    inputs: object
+    seed: int | None
+
+    @property
+    def assumption(self) -> Assumption:
+        """What the promise rests on."""
+        return self.controller.ratio.assumption
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def __repr__(self) -> str:
+        return f"Calibrated({len(self)} examples)"
+
+    def prepare(
+        self, X: object, *, seed: int | None = None, ids: ArrayLike | None = None
+    ) -> Prepared:
+        """Predict once for test points; alpha and the shift can then be varied at no cost.
+
+        Parameters
+        ----------
+        X : table or array
+        seed : int, optional
+            That of the calibration where left out; test points draw from a stream of their own.
+        ids : array, optional
+            The identity of each row.
+        """
+        table = Table.of("X", X)
+        draws = Draws("prediction", len(table), self.seed if seed is None else seed, ids)
+        return Prepared(self, self.controller._nest(table, draws), table, draws)  # noqa: SLF001
+
+    def predict(
+        self,
+        X: object,
+        alpha: ArrayLike,
+        *,
+        seed: int | None = None,
+        ids: ArrayLike | None = None,
+    ) -> Any:
+        """Sets that keep alpha: one number, or one for each row.
+
+        ``predict(X, alpha)`` is ``prepare(X).sets(alpha)``.
+        """
+        return self.prepare(X, seed=seed, ids=ids).sets(alpha)
+
+    def evaluate(
+        self,
+        X: object,
+        y: object,
+        alpha: ArrayLike,
+        *,
+        delta: float = 0.05,
+        seed: int | None = None,
+        ids: ArrayLike | None = None,
+    ) -> Evaluation:
+        """Loss and size on labelled points of the target, with intervals at 1 - delta."""
+        return self.prepare(X, seed=seed, ids=ids).evaluate(y, alpha, delta=delta)
+
+    def under(self, ratio: Ratio[Any]) -> Calibrated:
+        """The same examples under another shift, re-weighed and not calibrated again.
+
+        A shift chosen after looking at results is exploration, and no promise.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import shiftproof as shp
+        >>> x = np.array([[1.0, 0], [2.0, 1], [3.0, 0], [4.0, 1]] * 30)
+        >>> ratio = shp.GroupRatio(1, source={0: 0.5, 1: 0.5}, target={0: 0.5, 1: 0.5})
+        >>> controller = shp.RiskController(
+        ...     lambda x: x[:, 0], shp.Intervals(0, 9), shp.Distance(), ratio
+        ... )
+        >>> calibrated = controller.calibrate(x, x[:, 0] + x[:, 1])
+        >>> [
+        ...     float(calibrated.under(ratio.under({0: 1 - p, 1: p})).predict(x, 0.2).size()[1])
+        ...     for p in (0.1, 0.9)
+        ... ]
+        [0.0, 1.7530054644808741]
+        """
+        controller = replace(self.controller, ratio=ratio)
+        inputs = _inputs_for(ratio, self.inputs, len(self))
+        rule = ratio.curve(self.losses, inputs)
+        return Calibrated(controller, self.losses, rule, self.inputs, self.seed)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """Test points with their predictions and weights: alpha and the shift are still open.
+
+    Made by :meth:`Calibrated.prepare`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shiftproof as shp
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> controller = shp.RiskController(lambda x: x[:, 0], shp.Intervals(), shp.Miscoverage())
+    >>> calibrated = controller.calibrate(x, x[:, 0] + np.linspace(-0.5, 0.5, 100))
+    >>> prepared = calibrated.prepare([[0.2], [0.7]])
+    >>> [float(prepared.threshold(alpha)[0].round(3)) for alpha in (0.05, 0.1, 0.2)]
+    [0.48, 0.46, 0.409]
+    """
+
+    calibrated: Calibrated
+    nest: Nest
+    table: Table
+    draws: Draws
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"Prepared({len(self)} points)"
+
+    @cached_property
+    def weights(self) -> Any:
+        """W at the test points, in the form in which the ratio gives weights."""
+        keys = self.draws.keys_if_any("ratio")
+        return self.calibrated.controller.ratio.weights(self.table.native(), keys)
+
+    def sets(self, alpha: ArrayLike) -> Any:
+        """Sets that keep alpha: one number, or one for each point."""
+        found: Any = self._sets(self.calibrated.rule, self.weights, self._levels(alpha))
+        kind = self.table.source.implementation if self.table.is_named else None  # type: ignore[union-attr]
+        return found.in_kind(kind)
+
+    def threshold(self, alpha: ArrayLike) -> FloatArray:
+        """The threshold of each point: inf, or at least D(x), for the whole label space."""
+        thresholds: FloatArray = self.sets(alpha).threshold
+        return thresholds
+
+    def losses(self, y: object, alpha: ArrayLike) -> FloatArray:
+        """The loss of each set on its label."""
+        return self.calibrated.controller.loss.of(self.sets(alpha), y)
+
+    def evaluate(self, y: object, alpha: ArrayLike, *, delta: float = 0.05) -> Evaluation:
+        """Loss and size on the labels of these points, with intervals at 1 - delta."""
+        sets = self.sets(alpha)
+        return Evaluation.of(
+            self._levels(alpha),
+            self.calibrated.controller.loss.of(sets, y),
+            sets.size(),
+            sets.whole,
+            sets.relative_size() if sets.bounded else None,
+            delta,
+        )
+
+    def explain(self, alpha: ArrayLike) -> Explanation:
+        """Why each set is this large: model error, shift, test mass, and twice the labels."""
+        rule, levels = self.calibrated.rule, self._levels(alpha)
+        plain, none, ones = (
+            RiskCurve(self.calibrated.losses),
+            np.zeros(len(self)),
+            np.ones(len(self)),
+        )
+        asked = (
+            (plain, none),
+            (plain, ones),
+            (rule, rule.scaled(self.weights, 0.0)),
+            (rule, self.weights),
+            (rule, rule.scaled(self.weights, 0.5)),
+        )
+        whole = self.nest.whole()
+        found = (
+            np.minimum(self._sets(curve, weights, levels).threshold, whole)
+            for curve, weights in asked
+        )
+        return Explanation.of(*found)
+
+    def under(self, ratio: Ratio[Any]) -> Prepared:
+        """The same points under another shift, without predicting again."""
+        return Prepared(self.calibrated.under(ratio), self.nest, self.table, self.draws)
+
+    def _sets(self, rule: ThresholdRule[Any], weights: Any, levels: FloatArray) -> Any:
+        controller = self.calibrated.controller
+        return controller.worst_case.sets(rule, controller.loss, self.nest, weights, levels)
+
+    def _levels(self, alpha: ArrayLike) -> FloatArray:
+        """One level for each point, none below what the whole label space can lose."""
+        levels = _checks.each("alpha", alpha, len(self))
+        floor = self.calibrated.controller.loss.floor(self.nest)
+        _checks.demand(
+            "alpha",
+            levels,
+            levels >= floor,
+            f"at least {floor:.6g}, the loss of the whole label space",
+            "promise less, or choose a loss that larger sets can bring down",
+        )
+        return levels
+
+
+_PARTS = (
+    ("sets", "nest", "Intervals, Balls, LabelSets or Masks"),
+    ("loss", "curves", "for example Miscoverage() or Distance()"),
+    ("ratio", "curve", "a ratio that is known, or fitted: recipe.fit(source, target)"),
+    ("worst_case", "sets", "Constant(), Pointwise() or Directional()"),
+)
+
+
+def _kept(table: Table, columns: tuple[Column, ...] | None, more: tuple[Column, ...]) -> object:
+    """What is kept of the calibration inputs: columns that ratios read, or whole arrays."""
+    if columns is None or (not table.is_named and (columns or more)):
+        table.require(more)
+        return table.native()
+    names = tuple(dict.fromkeys([*columns, *more]))
+    return table.select(names).native() if names else None
+
+
+def _inputs_for(ratio: Ratio[Any], kept: object, rows: int) -> object:
+    """The kept inputs, if the ratio finds its columns in them."""
+    if ratio.columns == ():
+        return np.empty((rows, 0))
+    if kept is None:
+        wanted = "all columns" if ratio.columns is None else f"columns {list(ratio.columns)}"
+        raise InputError(
+            "calibration inputs",
+            wanted,
+            "none that were kept",
+            "name them when calibrating: calibrate(X, y, keep=[...])",
+        )
+    return kept

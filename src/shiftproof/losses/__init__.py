@@ -1,0 +1,1 @@
+"""What a prediction set loses on a label."""

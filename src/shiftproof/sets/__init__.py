@@ -1,0 +1,1 @@
+"""Label spaces and the prediction sets that lie in them."""

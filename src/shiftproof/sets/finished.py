@@ -1,0 +1,119 @@
+"""What all finished sets answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Generic, Self, TypeVar
+
+import narwhals as nw
+import numpy as np
+
+from shiftproof._types import BoolArray, FloatArray, ObjectArray
+from shiftproof.contracts import Nest
+from shiftproof.errors import InputError
+
+AnyNest = TypeVar("AnyNest", bound=Nest)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FinishedSets(ABC, Generic[AnyNest]):
+    """Prediction sets, one for each row: a nest at its thresholds.
+
+    Membership is decided by scores, in the very numbers that calibrated the threshold, so that no
+    rounding of an end or a radius comes between a score and a threshold that is equal to it.
+
+    Attributes
+    ----------
+    nest : Nest
+    threshold : array (m,)
+    """
+
+    nest: AnyNest
+    threshold: FloatArray
+    #: What tells the outcomes, and the kind of table that the inputs came in.
+    reason: Callable[[], ObjectArray] | None = field(default=None, repr=False)
+    kind: Any = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.threshold)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} sets, {int(self.whole.sum())} whole)"
+
+    @cached_property
+    def whole(self) -> BoolArray:
+        """Which sets are the whole label space."""
+        whole: BoolArray = self.threshold >= self.nest.whole()
+        return whole
+
+    @cached_property
+    def outcome(self) -> ObjectArray:
+        """Why each set is what it is: an array of :class:`~shiftproof.Outcome`."""
+        if self.reason is None:
+            raise InputError(
+                "sets",
+                "sets of a calibrated rule",
+                "sets at thresholds that were chosen by hand",
+                "only a rule has reasons: RiskController(...).calibrate(...).predict(...)",
+            )
+        return self.reason()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the label space has an end, so that sizes are shares of it."""
+        return True
+
+    def contains(self, y: object) -> BoolArray:
+        """Whether each set holds its label."""
+        inside: BoolArray = self.nest.entry(y) <= self.threshold
+        return inside
+
+    @abstractmethod
+    def size(self) -> FloatArray:
+        """How large each set is."""
+
+    @abstractmethod
+    def relative_size(self) -> FloatArray:
+        """The size as a share of the label space."""
+
+    @abstractmethod
+    def geometry(self) -> dict[str, Any]:
+        """The columns of a table that are the sets themselves."""
+
+    def columns(self) -> dict[str, Any]:
+        """The sets as columns: geometry, threshold, whether whole, and the outcome in a word."""
+        found = self.geometry() | {"threshold": self.threshold, "whole": self.whole}
+        if self.reason is not None:
+            found["outcome"] = [outcome.name.lower() for outcome in self.outcome]
+        return found
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """The sets as a table.
+
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow"}, optional
+            That of the inputs where left out; pandas where they were an array.
+        """
+        backend: Any = kind or self.kind or "pandas"
+        try:
+            return nw.from_dict(self.columns(), backend=backend).to_native()
+        except (ValueError, ModuleNotFoundError) as cause:
+            known = "pandas, polars or pyarrow, installed"
+            raise InputError("kind", known, f"{backend!r}", "name another kind") from cause
+
+    def because(self, reason: Callable[[], ObjectArray]) -> Self:
+        """The same sets, with what tells their outcomes."""
+        return replace(self, reason=reason)
+
+    def in_kind(self, kind: Any) -> Self:
+        """The same sets, with the kind of table that they turn into."""
+        return replace(self, kind=kind)
+
+
+def thresholds_of(thresholds: object, rows: int) -> FloatArray:
+    """One threshold for each row."""
+    return np.broadcast_to(np.asarray(thresholds, dtype=np.float64), (rows,))
