@@ -129,8 +129,8 @@ class RiskController:
             The identity of each row, so that it keeps its draw whatever its place; 0, 1, ... where
             left out.
         keep : sequence of names, optional
-            Columns to keep for what-ifs, besides those that the ratio reads. Of arrays all columns
-            are kept.
+            Columns to keep for what-ifs, besides those that the ratio reads. Of an array all columns
+            are kept, or none.
 
         Returns
         -------
@@ -140,11 +140,47 @@ class RiskController:
         nest = self._nest(table, Draws("calibration", len(table), seed, ids))
         losses = self.loss.curves(nest, y)
         rule = self.ratio.curve(losses, table.native())
-        kept = _kept(table, self.ratio.columns, tuple(keep))
+        kept = Kept.of(table, self.ratio.columns, tuple(keep))
         return Calibrated(self, losses, rule, kept, seed)
 
     def _nest(self, table: Table, draws: Draws) -> Nest:
         return self.sets.nest(self._predictor, table, draws)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What is kept of the calibration inputs for what-ifs: columns that ratios read, or all."""
+
+    inputs: object
+    complete: bool
+    rows: int
+
+    @classmethod
+    def of(cls, table: Table, columns: tuple[Column, ...] | None, more: tuple[Column, ...]) -> Kept:
+        """A copy of these columns, or of all: of a table where `columns` is None, or of an array."""
+        names = table.names if columns is None else tuple(dict.fromkeys([*columns, *more]))
+        table.require([*names, *more])
+        if not names and columns is not None:
+            return cls(None, False, len(table))
+        if not table.is_named:
+            return cls(np.array(table.source), True, len(table))
+        part = table.select(names).source.clone()  # type: ignore[union-attr]
+        return cls(part.to_native(), len(names) == len(table.names), len(table))
+
+    def inputs_for(self, ratio: Ratio[Any]) -> object:
+        """What is kept, if it is all that the ratio may read."""
+        if ratio.columns == ():
+            return np.empty((self.rows, 0))
+        if self.inputs is None or (ratio.columns is None and not self.complete):
+            wanted = "all columns" if ratio.columns is None else f"columns {list(ratio.columns)}"
+            kept = "none" if self.inputs is None else f"{list(Table.of('X', self.inputs).names)}"
+            raise InputError(
+                "calibration inputs",
+                wanted,
+                f"{kept} that were kept",
+                "name them when calibrating: calibrate(X, y, keep=[...])",
+            )
+        return self.inputs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +212,7 @@ class Calibrated:
     controller: RiskController
     losses: LossCurves
     rule: ThresholdRule[Any]
-    inputs: object
+    kept: Kept
     seed: int | None
 
     @property
@@ -256,9 +292,8 @@ class Calibrated:
         [0.0, 1.7530054644808741]
         """
         controller = replace(self.controller, ratio=ratio)
-        inputs = _inputs_for(ratio, self.inputs, len(self))
-        rule = ratio.curve(self.losses, inputs)
-        return Calibrated(controller, self.losses, rule, self.inputs, self.seed)
+        rule = ratio.curve(self.losses, self.kept.inputs_for(ratio))
+        return Calibrated(controller, self.losses, rule, self.kept, self.seed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,13 +348,14 @@ class Prepared:
 
     def evaluate(self, y: object, alpha: ArrayLike, *, delta: float = 0.05) -> Evaluation:
         """Loss and size on the labels of these points, with intervals at 1 - delta."""
-        sets = self.sets(alpha)
+        sets, loss = self.sets(alpha), self.calibrated.controller.loss
         return Evaluation.of(
             self._levels(alpha),
-            self.calibrated.controller.loss.of(sets, y),
+            loss.of(sets, y),
             sets.size(),
             sets.whole,
             sets.relative_size() if sets.bounded else None,
+            loss.bound(self.nest),
             delta,
         )
 
@@ -343,7 +379,7 @@ class Prepared:
             np.minimum(self._sets(curve, weights, levels).threshold, whole)
             for curve, weights in asked
         )
-        return Explanation.of(*found)
+        return Explanation(*found)
 
     def under(self, ratio: Ratio[Any]) -> Prepared:
         """The same points under another shift, without predicting again."""
@@ -373,27 +409,3 @@ _PARTS = (
     ("ratio", "curve", "a ratio that is known, or fitted: recipe.fit(source, target)"),
     ("worst_case", "sets", "Constant(), Pointwise() or Directional()"),
 )
-
-
-def _kept(table: Table, columns: tuple[Column, ...] | None, more: tuple[Column, ...]) -> object:
-    """What is kept of the calibration inputs: columns that ratios read, or whole arrays."""
-    if columns is None or (not table.is_named and (columns or more)):
-        table.require(more)
-        return table.native()
-    names = tuple(dict.fromkeys([*columns, *more]))
-    return table.select(names).native() if names else None
-
-
-def _inputs_for(ratio: Ratio[Any], kept: object, rows: int) -> object:
-    """The kept inputs, if the ratio finds its columns in them."""
-    if ratio.columns == ():
-        return np.empty((rows, 0))
-    if kept is None:
-        wanted = "all columns" if ratio.columns is None else f"columns {list(ratio.columns)}"
-        raise InputError(
-            "calibration inputs",
-            wanted,
-            "none that were kept",
-            "name them when calibrating: calibrate(X, y, keep=[...])",
-        )
-    return kept

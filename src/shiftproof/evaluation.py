@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
+from shiftproof import _checks
 from shiftproof._types import BoolArray, FloatArray
 from shiftproof.confidence import probability, rate_interval
 from shiftproof.contracts import Certainty
-
-#: Losses of 0 and 1 have an exact interval.
-_BINARY = {0.0, 1.0}
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Measured:
     --------
     >>> import numpy as np
     >>> import shiftproof as shp
-    >>> print(shp.Measured.of(np.array([0.0, 1.0, 0.0, 0.0]), 0.05, "miscoverage"))
+    >>> print(shp.Measured.of(np.array([0.0, 1.0, 0.0, 0.0]), 0.05, "miscoverage", most=1.0))
     0.25 [0.00631, 0.806] miscoverage (certified at 1 - delta)
     """
 
@@ -43,12 +41,19 @@ class Measured:
     sentence: str
 
     @classmethod
-    def of(cls, values: FloatArray, delta: float, sentence: str) -> Measured:
-        """The mean of independent values, and its interval at 1 - delta."""
+    def of(
+        cls, values: FloatArray, delta: float, sentence: str, *, most: float = math.inf
+    ) -> Measured:
+        """The mean of independent values, and its interval at 1 - delta.
+
+        Where all values are 0 or `most`, the largest that is possible, it is that of a rate: values
+        in between count as coins of their mean, so it fails no more often for having been seen.
+        """
         n, mean = len(values), float(np.mean(values))
-        if set(np.unique(values).tolist()) <= _BINARY:
-            low, high = rate_interval(int(values.sum()), n, delta)
-            return cls(mean, low, high, Certainty.CERTIFIED, sentence)
+        at_most = values == most
+        if math.isfinite(most) and (at_most | (values == 0)).all():
+            low, high = rate_interval(int(at_most.sum()), n, delta)
+            return cls(mean, low * most, high * most, Certainty.CERTIFIED, sentence)
         if n < 2 or not math.isfinite(mean):
             return cls(mean, -math.inf, math.inf, Certainty.ESTIMATED, sentence)
         half = float(student.isf(delta / 2, n - 1) * values.std(ddof=1) / math.sqrt(n))
@@ -112,16 +117,22 @@ class Evaluation:
         sizes: FloatArray,
         whole: BoolArray,
         relative: FloatArray | None,
+        bound: float,
         delta: float,
     ) -> Evaluation:
-        """From the losses and sizes of all points."""
+        """From the losses and sizes of all points, and the largest possible loss."""
         share = probability("delta", delta)
+        _checks.non_empty("points", losses, "evaluate on at least one labelled point")
+        spaces = None
+        if relative is not None:
+            spaces = Measured.of(relative, share, "mean share of the space", most=1.0)
+        wholes = whole.astype(np.float64)
         return cls(
             float(np.mean(alpha)),
-            Measured.of(losses, share, "mean loss"),
+            Measured.of(losses, share, "mean loss", most=bound),
             Measured.of(sizes, share, "mean size"),
-            Measured.of(whole.astype(np.float64), share, "share of whole label spaces"),
-            None if relative is None else Measured.of(relative, share, "mean share of the space"),
+            Measured.of(wholes, share, "share of whole label spaces", most=1.0),
+            spaces,
             len(losses),
         )
 

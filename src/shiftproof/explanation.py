@@ -11,7 +11,8 @@ both orders,
     shift      = ( t(w, 0) - t(1, 0)  +  t(w, 1) - t(1, 1) ) / 2
     test mass  = ( t(1, 1) - t(1, 0)  +  t(w, 1) - t(w, 0) ) / 2.
 
-Terms can be negative: a shift towards easier inputs makes sets smaller.
+Terms can be negative: a shift towards easier inputs makes sets smaller. In a label space without
+end they can be infinite: with such a term the threshold is infinite, or would be without it.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ class Explanation:
     Attributes
     ----------
     model : array (m,)
-        The threshold without shift and without test mass: the errors of the model.
-    shift : array (m,)
-        What the shift adds, with all that is not known of it.
-    test_mass : array (m,)
-        What the test point's own weight and worst case add. More labels make it smaller.
+        t(1, 0), the threshold without shift and without test mass: the errors of the model.
+    model_with_mass, shifted : arrays (m,)
+        t(1, 1) and t(w, 0).
+    total : array (m,)
+        t(w, 1), the threshold itself, at most D(x).
     twice_the_labels : array (m,)
         The threshold that twice as many calibration examples of the same losses would give.
 
@@ -63,34 +64,28 @@ better model would shrink the sets most.
     """
 
     model: FloatArray
-    shift: FloatArray
-    test_mass: FloatArray
+    model_with_mass: FloatArray
+    shifted: FloatArray
+    total: FloatArray
     twice_the_labels: FloatArray
 
-    @classmethod
-    def of(
-        cls,
-        plain: FloatArray,
-        plain_with_mass: FloatArray,
-        shifted: FloatArray,
-        total: FloatArray,
-        twice_the_labels: FloatArray,
-    ) -> Explanation:
-        """From the four thresholds t(1, 0), t(1, 1), t(w, 0), t(w, 1)."""
-        shift = (_less(shifted, plain) + _less(total, plain_with_mass)) / 2
-        mass = (_less(plain_with_mass, plain) + _less(total, shifted)) / 2
-        return cls(plain, shift, mass, twice_the_labels)
+    @property
+    def shift(self) -> FloatArray:
+        """What the shift adds (m,), with all that is not known of it."""
+        return _added(self.model, self.model_with_mass, self.shifted, self.total)[0]
 
     @property
-    def total(self) -> FloatArray:
-        """The threshold, at most D(x)."""
-        return self.model + self.shift + self.test_mass
+    def test_mass(self) -> FloatArray:
+        """What the test point's own weight and worst case add (m,). More labels make it smaller."""
+        return _added(self.model, self.model_with_mass, self.shifted, self.total)[1]
 
     @property
     def means(self) -> dict[str, float]:
-        """Each term, on average over the points."""
-        terms = {"model error": self.model, "shift": self.shift, "test mass": self.test_mass}
-        return {name: float(term.mean()) for name, term in terms.items()}
+        """Each term, on average over the points: the terms of the mean thresholds."""
+        four = (self.model, self.model_with_mass, self.shifted, self.total)
+        model, *others = (np.asarray(each.mean()) for each in four)
+        shift, mass = _added(model, *others)
+        return {"model error": float(model), "shift": float(shift), "test mass": float(mass)}
 
     @property
     def advice(self) -> str:
@@ -127,7 +122,21 @@ _ADVICE = {
 }
 
 
+def _added(
+    plain: FloatArray, with_mass: FloatArray, shifted: FloatArray, total: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What shift and test mass add, each as the mean over both orders."""
+    shift = _mean(_less(shifted, plain), _less(total, with_mass))
+    return shift, _mean(_less(with_mass, plain), _less(total, shifted))
+
+
 def _less(one: FloatArray, other: FloatArray) -> FloatArray:
     """The difference; 0 between two thresholds that are both infinite."""
     with np.errstate(invalid="ignore"):
         return np.where(one == other, 0.0, one - other)
+
+
+def _mean(one: FloatArray, other: FloatArray) -> FloatArray:
+    """The mean of two differences; 0 between two that are infinite in opposite directions."""
+    with np.errstate(invalid="ignore"):
+        return np.where(one == -other, 0.0, (one + other) / 2)

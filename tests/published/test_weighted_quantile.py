@@ -1,6 +1,8 @@
 """Numbers that others have published."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -33,3 +35,27 @@ def test_weighted_conformal_quantile_of_barber_and_others():
         assert float(curve.threshold(alpha, weight, worst=1.0)) == quantile
         infinite += np.isinf(quantile)
     assert infinite > 50
+
+
+PUNCC = json.loads(Path(__file__).with_name("puncc_quantiles.json").read_text(encoding="utf-8"))
+
+
+def quantile(scores, weights, weight, alpha):
+    curve = RiskCurve(LossCurves.steps(scores, lower=-np.inf), weights)
+    return float(curve.threshold(alpha, weight, worst=1.0))
+
+
+def test_every_weighted_quantile_of_puncc():
+    """Another package's quantile of the same weights, the test point at infinity."""
+    assert len(PUNCC["cases"]) == 1500
+    for *case, answer in PUNCC["cases"]:
+        assert quantile(*case) == float(answer), case
+    infinite = sum(case[-1] == "inf" for case in PUNCC["cases"])
+    assert infinite >= 100
+
+
+def test_where_a_sum_of_floats_ties_the_exact_answer_is_ours():
+    ties = PUNCC["ties_in_floats"]
+    for *case, _, exact in ties:
+        assert quantile(*case) == float(exact), case
+    assert sum(float(answer) != float(exact) for *_, answer, exact in ties) == 5  # puncc 0.9.3

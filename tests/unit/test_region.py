@@ -257,6 +257,7 @@ class TestPolygonVertices:
             ([[0, 0], [1, 1], [1, 0], [0, 1]], 1, "turns the other way"),  # a bow tie
             (regular(5)[[0, 2, 4, 1, 3]], 2, "starts a second round"),  # a pentagram
             ([*SQUARE, *SQUARE], 4, "starts a second round"),
+            ([[1, 0.5], [2, 2], [0, 2], [0, 0], [2, 0], [1, 0.5]], 0, "turns the other way"),
             ([[0, 0], [3, 0], [2, 0], [2, 2], [0, 2]], 1, "turns the other way"),  # a spike
         ],
     )
@@ -351,7 +352,7 @@ class TestDistances:
         polygon = Polygon(regular(11, (3, 4)))
         np.testing.assert_array_equal(polygon.project(polygon.vertices), polygon.vertices)
         outwards = polygon.vertices + 10 * (polygon.vertices - [3, 4])
-        np.testing.assert_array_equal(polygon.project(outwards), polygon.vertices)
+        np.testing.assert_allclose(polygon.project(outwards), polygon.vertices, rtol=1e-15)
 
     def test_holding_forgives_rounding_only(self):
         box, flat = Box([0, 0], [1, 1e-6]), Polygon([[0, 0], [1, 0], [1, 1e-6], [0, 1e-6]])
@@ -423,6 +424,21 @@ class TestToEdge:
     def test_a_flat_box_is_a_box(self):
         flat = Box([0, 0], [1, 1e-18])
         assert flat.to_edge([[0, 0]], [[1, 1e-15]])[0, 0] == pytest.approx(1e-3)
+
+    def test_a_needle_has_an_end(self):
+        rng = np.random.default_rng(0)
+        for _ in range(1000):
+            turn, width = rng.uniform(0, 7), rng.uniform(1, 6) * 1e-15
+            flat = np.column_stack([rng.uniform(-1, 1, 5), width * rng.uniform(-1, 1, 5)])
+            points = flat @ [[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]]
+            try:
+                needle = Polygon(points, hull=True)
+            except InputError:
+                continue
+            assert needle.volume > 0
+            ways = needle.vertices[1:] - needle.vertices[0]
+            times = needle.to_edge(needle.vertices[:1], np.concatenate([ways, -ways]))
+            assert np.isfinite(times).all()
 
     @pytest.mark.parametrize(
         ("points", "ways", "message"),
@@ -704,10 +720,17 @@ class TestSampledVolumes:
             assert volume(region, (1, 1), 5, p) == 4
             assert volume(region, (1, 4), 2, p) == 0
             assert volume(region, (1, 1), 0, p) == 0
+        assert volume(Box([0, 0], [2, 2]), (3, 3), 1.2, p) == 0  # though their boxes overlap
+        assert volume(Polygon([[0, 0], [2, 0], [0, 2]]), (2, 2), 1.1, p) == 0
         slanted = Polygon([[1, 0], [0, 1], [-1, 0], [0, -1]])
         touching = np.linalg.norm([0.5, 0.5], p)  # where the ball's own bulge meets the edge
         assert volume(slanted, (0, 0), 0.999 * touching, p) > 0
         assert slanted.ball_volume([[0, 0]], [1.001 * touching], p)[1][0] > 0
+
+    def test_scramblings_that_agree_prove_nothing(self):
+        (found,), (error,) = Polygon([[0, 0], [2, 0], [0, 2]]).ball_volume([[2.9, -0.5]], [1], 1.5)
+        assert found == 0
+        assert 0 < error < 1e-4
 
     def test_balls_in_boxes_of_any_dimension(self):
         for d in (3, 5, 12):

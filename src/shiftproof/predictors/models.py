@@ -37,6 +37,9 @@ def predictor_of(model: object) -> Predictor:
     >>> double.values(Table.of("X", np.array([[1.0], [3.0]])), Draws("prediction", 2))
     array([2., 6.])
     """
+    if isinstance(model, type):
+        repair = "pass an instance that has been fitted"
+        raise InputError("predictor", "a fitted model", f"the class {model.__name__}", repair)
     if isinstance(model, Predictor):
         return model
     if hasattr(model, "draw") and hasattr(model, "mean"):
@@ -48,9 +51,6 @@ def predictor_of(model: object) -> Predictor:
             "PosteriorMean(posterior) takes the mean of all",
         )
     if any(hasattr(model, method) for method in _METHODS):
-        if isinstance(model, type):
-            repair = "pass an instance that has been fitted"
-            raise InputError("predictor", "a fitted model", f"the class {model.__name__}", repair)
         return Model(model)
     if callable(model):
         return Function(model)
@@ -142,7 +142,7 @@ class Columns:
         del draws
         table.require(self.names)
         found = [table.numbers(name) for name in self.names]
-        return found[0] if len(found) == 1 else np.column_stack(found)
+        return answers(found[0] if len(found) == 1 else np.column_stack(found), len(table))
 
     probabilities = values
 
@@ -217,9 +217,20 @@ def answers(values: ArrayLike, rows: int) -> Array:
     """Predictions as an array of finite numbers with one row for each input.
 
     A list of arrays, one for each label, as multi-output classifiers of scikit-learn give them,
-    becomes one column for each label: the probability of its last class.
+    becomes one column for each label: the probability of the second of its two classes.
     """
-    found = np.asarray(_by_label(values), dtype=None)
+    if np.ma.is_masked(values):
+        repair = "a masked prediction is none: fill it"
+        raise InputError("predictions", "no masked entries", "a masked array", repair)
+    try:
+        found = np.asarray(_by_label(values, rows))
+    except ValueError as cause:
+        raise InputError(
+            "predictions",
+            f"an array of {rows} rows, or two columns for each label",
+            "arrays of different shapes",
+            "a label that never varies in training has one column: leave it out",
+        ) from cause
     if found.dtype.kind not in "fiub":
         raise InputError(
             "predictions",
@@ -243,9 +254,10 @@ def answers(values: ArrayLike, rows: int) -> Array:
     return numbers
 
 
-def _by_label(values: Any) -> Any:
-    pairs = isinstance(values, list) and all(np.ndim(part) == 2 for part in values)
-    if not pairs or not values or np.shape(values[0])[1] != 2:
+def _by_label(values: Any, rows: int) -> Any:
+    if not isinstance(values, list) or not values:
+        return values
+    if not all(hasattr(part, "shape") and part.shape == (rows, 2) for part in values):
         return values
     return np.column_stack([np.asarray(part)[:, 1] for part in values])
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from shiftproof._tables import Array, Table
+from shiftproof._tables import Array, Column, Table
 from shiftproof._types import ArrayLike, IntArray, KeyArray
 from shiftproof.contracts import Posterior
 from shiftproof.errors import InputError
@@ -115,8 +116,8 @@ class Snapshots:
 
     Parameters
     ----------
-    models : sequence of models, or a fitted ensemble of scikit-learn
-        An ensemble gives its ``estimators_`` (each on its own columns, where it has any).
+    models : sequence of models, or a fitted forest or bagging ensemble of scikit-learn
+        An ensemble gives its ``estimators_``, each with its own columns and classes.
 
     Examples
     --------
@@ -134,36 +135,42 @@ class Snapshots:
     models: tuple[object, ...]
     #: The columns that each model reads, by position; None for all.
     reads: tuple[IntArray | None, ...]
-    labels: ArrayLike | None
+    #: The names that an ensemble was fitted with; None for positions.
+    names: tuple[Column, ...] | None
+    #: The classes of an ensemble, which its members know by position; None for models of their own.
+    coded: Array | None
+    labels: Array | None
 
     def __init__(self, models: Sequence[object] | object) -> None:
-        ensemble = models
-        found = getattr(ensemble, "estimators_", models)
-        if isinstance(found, np.ndarray):
-            found = found.ravel().tolist()
-        if not isinstance(found, (list, tuple)) or not found:
+        members = getattr(models, "estimators_", None)
+        found = models if members is None else members
+        if members is not None and not _averages(models):
+            raise InputError(
+                "models",
+                "an ensemble that averages its members: a forest, or bagging",
+                type(models).__name__,
+                "members of others are steps or parts; models of their own go in as a list",
+            )
+        listed = isinstance(found, (list, tuple))
+        if not listed or len(found) == 0:
             raise InputError(
                 "models",
                 "some models, or a fitted ensemble with estimators_",
-                type(models).__name__ if found is not models or not found else f"{found!r:.40}",
+                "none" if listed else type(found).__name__,
                 "for example Snapshots(forest.fit(X, y))",
             )
-        if found is not models and not _averages(ensemble, found):
-            raise InputError(
-                "models",
-                "an ensemble that averages its members",
-                type(ensemble).__name__,
-                "members of a boosted ensemble are steps and not models of their own",
-            )
         for model in found:
-            if not callable(model) and not hasattr(model, "predict"):
-                got = type(model).__name__
+            if isinstance(model, type) or not (callable(model) or hasattr(model, "predict")):
+                got = getattr(model, "__name__", type(model).__name__)
                 raise InputError("models", "fitted models or functions", got, "fit them first")
-        columns = getattr(ensemble, "estimators_features_", None) or [None] * len(found)
+        columns = getattr(models, "estimators_features_", None) or [None] * len(found)
+        names = getattr(models, "feature_names_in_", None)
+        coded = None if members is None else _classes_of(models)
         object.__setattr__(self, "models", tuple(found))
         object.__setattr__(self, "reads", tuple(columns))
-        labels = getattr(ensemble if found is not models else found[0], "classes_", None)
-        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "names", None if names is None else tuple(map(str, names)))
+        object.__setattr__(self, "coded", coded)
+        object.__setattr__(self, "labels", _common_classes(found) if members is None else coded)
 
     def __len__(self) -> int:
         return len(self.models)
@@ -207,19 +214,49 @@ class Snapshots:
 
     def _answer(self, member: int, table: Table, method: str) -> Array:
         model, columns = self.models[member], self.reads[member]
+        if table.is_named and self.names is not None:
+            table = table.select(self.names)
         inputs = table.native()
         if hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_"):
             inputs = np.asarray(inputs)  # members of an ensemble were fitted to bare arrays
         if columns is not None and not np.array_equal(columns, range(len(table.names))):
             inputs = np.asarray(inputs)[:, columns]
-        return answers(method_of(model, method)(inputs), len(table))
+        found = method_of(model, method)(inputs)
+        if self.coded is not None:
+            found = _decoded(np.asarray(found), method, model, self.coded)
+        return answers(found, len(table))
 
 
-def _averages(ensemble: object, members: Sequence[object]) -> bool:
+def _averages(ensemble: object) -> bool:
     """Whether members predict what the ensemble predicts, as in forests and bagging."""
-    if type(ensemble).__name__.startswith(("GradientBoosting", "AdaBoost")):
-        return False
-    return all(hasattr(member, "predict") for member in members)
+    kinds = {"ForestRegressor", "ForestClassifier", "BaggingRegressor", "BaggingClassifier"}
+    return any(kind.__name__ in kinds for kind in type(ensemble).__mro__)
+
+
+def _classes_of(model: object) -> Array | None:
+    """The labels of a classifier of one output."""
+    found = getattr(model, "classes_", None)
+    return None if found is None or isinstance(found, list) else np.asarray(found)
+
+
+def _common_classes(models: Sequence[object]) -> Array | None:
+    """The labels of all models that say theirs; an error where columns would not match."""
+    said = [found for found in map(_classes_of, models) if found is not None]
+    if any(not np.array_equal(found, said[0]) for found in said):
+        got = " and ".join(sorted({repr(found.tolist()) for found in said})[:2])
+        repair = "fit each of them to examples of all classes"
+        raise InputError("models", "classifiers of the same classes", got, repair)
+    return said[0] if said else None
+
+
+def _decoded(values: Array, method: str, member: Any, classes: Array) -> Array:
+    """What a member says of positions, in classes: labels, or a column for each, 0 if unknown."""
+    if method == "predict":
+        labels: Array = classes[values.astype(np.int64)]
+        return labels
+    columns = np.zeros((len(values), len(classes)))
+    columns[:, np.asarray(member.classes_).astype(np.int64)] = values
+    return columns
 
 
 def _posterior(given: object) -> None:

@@ -82,8 +82,11 @@ class WithinGroups:
     def _codes(self, table: Table) -> FloatArray:
         """A number for each label, a function of the label alone."""
         if callable(self.group):
-            labels = Table.of("group(X)", np.asarray(self.group(table.native())))
-            _checks.same_rows("group(X)", len(labels), len(table))
+            found, wanted = np.asarray(self.group(table.native())), (len(table),)
+            if found.shape != wanted:
+                got = f"shape {found.shape}"
+                raise InputError("group(X)", f"shape {wanted}", got, "one label for each row")
+            labels = Table.of("group(X)", found)
         else:
             labels = table.select([self.group])
         values = labels.column(labels.names[0])

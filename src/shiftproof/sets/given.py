@@ -21,7 +21,7 @@ def points(y: object, rows: int, dimension: int) -> FloatArray:
             "pass one column for each dimension of the label space",
         )
     if not table.is_named and np.asarray(table.source).dtype.kind in "fiu":
-        return _checks.floats("labels", np.asarray(table.source))
+        return _checks.floats("labels", np.asarray(table.source)).reshape(rows, dimension)
     return np.column_stack([table.numbers(name) for name in table.names])
 
 

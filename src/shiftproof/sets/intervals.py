@@ -250,7 +250,7 @@ class IntervalNest:
 
     def whole(self) -> FloatArray:
         """R of the farther end of the range."""
-        return np.asarray(self.rays().max(axis=1))
+        return self._whole
 
     def at(self, thresholds: FloatArray) -> IntervalSets:
         """The intervals at one threshold for each row."""
@@ -299,6 +299,11 @@ class IntervalNest:
             np.where(down >= edges[:, 0], self.bottom, np.maximum(below, self.bottom)),
             np.where(up >= edges[:, 1], self.top, np.minimum(above, self.top)),
         )
+
+    @cached_property
+    def _whole(self) -> FloatArray:
+        whole: FloatArray = np.maximum(self.low - self.bottom, self.top - self.high) / self.scale
+        return whole
 
     def _hinges(self, scores: FloatArray, core: FloatArray, cap: float | None) -> LossCurves:
         if math.isinf(self.space) and cap is None:

@@ -416,7 +416,7 @@ class Polygon:
         places, ways, lengths = _rays(self, points, directions)
         speed = norm(ways, 2)
         ways = ways / speed[:, :, None]
-        # The cap serves only where rounding hides every edge ahead.
+        # In a needle hardly wider than rounding every edge may pass for parallel.
         times = np.full((len(places), speed.shape[1]), self.diameter(2))
         for corner, outward in zip(self.vertices, self._outward, strict=True):
             gap = (corner - places) @ outward
@@ -488,13 +488,7 @@ class Polygon:
         for start, end in zip(self.vertices, np.roll(self.vertices, -1, axis=0), strict=True):
             length = math.hypot(*(end - start))
             along = (end - start) / length
-            # From the nearer end, so that a point on a corner is that corner exactly.
-            first, last = (points - start) @ along, (end - points) @ along
-            place = np.where(
-                (first <= last)[:, None],
-                start + np.clip(first, 0.0, length)[:, None] * along,
-                end - np.clip(last, 0.0, length)[:, None] * along,
-            )
+            place = start + np.clip((points - start) @ along, 0.0, length)[:, None] * along
             distance = norm(points - place, 2)
             closer = distance < least
             best[closer], least[closer] = place[closer], distance[closer]
