@@ -9,6 +9,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 demo: $(VENV)/.base ## the main job on simulated data, end to end
 	$(BIN)/python examples/shifted_road.py
 	$(BIN)/python examples/counted_rates.py
+	$(BIN)/python examples/patients_shift.py
+	$(BIN)/python examples/digits_shift.py
 
 test: $(VENV)/.test ## laws, units, guarantees at their short length, the house rules
 	$(BIN)/python -m pytest
@@ -28,8 +30,9 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-bench: $(VENV)/.test ## against numpy and densratio, measured in one run
+bench: $(VENV)/.test ## against numpy, scikit-learn and densratio, measured in one run
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/controllers.py
 	$(BIN)/python benchmarks/ratios.py
 
 mutants: $(VENV)/.test ## every deliberate mistake in risk/ has to be caught

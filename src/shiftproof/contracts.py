@@ -242,4 +242,4 @@ class WorstCase(Protocol):
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
     ) -> Sets:
-        """The sets that meet alpha (m,) at test points of these weights."""
+        """The sets that meet alpha, a number or (m,), at test points of these weights."""

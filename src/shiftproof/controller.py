@@ -390,8 +390,9 @@ class Prepared:
         return controller.worst_case.sets(rule, controller.loss, self.nest, weights, levels)
 
     def _levels(self, alpha: ArrayLike) -> FloatArray:
-        """One level for each point, none below what the whole label space can lose."""
-        levels = _checks.each("alpha", alpha, len(self))
+        """One level, or one for each point, none below what the whole label space can lose."""
+        levels = _checks.floats("alpha", alpha, repair="state the tolerated risk")
+        _checks.each("alpha", levels, len(self))
         floor = self.calibrated.controller.loss.floor(self.nest)
         _checks.demand(
             "alpha",

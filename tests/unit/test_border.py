@@ -68,6 +68,30 @@ BAD = {
     "no bound below": (lambda: LossCurves.hinges([1.0], bound=9.0, lower=-INF), "uncapped hinges"),
     "cap above bound": (lambda: LossCurves.hinges([1.0], bound=2.0, cap=3.0), "at least the cap"),
     "cap of zero": (lambda: LossCurves.hinges([1.0], bound=2.0, cap=0.0), "cap above 0"),
+    "a cap of zero for all of one": (
+        lambda: LossCurves.hinges([1.0], bound=2.0, cap=np.float64(0.0)),
+        "cap above 0",
+    ),
+    "one negative cap": (
+        lambda: LossCurves.hinges([1.0, 2.0], bound=2.0, cap=[0.0, -0.5]),
+        "got -0.5 at position 1",
+    ),
+    "one NaN cap": (
+        lambda: LossCurves.hinges([1.0, 2.0], bound=2.0, cap=[NAN, 0.5]),
+        "cap: expected no NaN",
+    ),
+    "one cap above bound": (
+        lambda: LossCurves.hinges([1.0, 2.0], bound=2.0, cap=[1.0, 2.5]),
+        "at least the cap, 2.5",
+    ),
+    "cap count": (
+        lambda: LossCurves.hinges([1.0, 2.0], bound=2.0, cap=[1.0, 1.0, 1.0]),
+        r"cap: expected one number or shape \(2,\), got shape \(3,\)",
+    ),
+    "one endless cap without an end": (
+        lambda: LossCurves.hinges([1.0, 2.0], bound=INF, cap=[1.0, INF], lower=-INF),
+        "uncapped hinges",
+    ),
     "negative slope": (lambda: LossCurves.hinges([1.0], [-1.0], bound=2.0), "slopes above 0"),
     "slope of zero": (lambda: LossCurves.hinges([1.0], [0.0], bound=2.0), "slopes above 0"),
     "score of -inf": (lambda: LossCurves.hinges([-INF], bound=2.0), "scores above -inf"),
@@ -217,6 +241,18 @@ def test_errors_survive_a_process_boundary():
 def test_rounding_in_a_distance_is_not_an_error():
     diameter = 10.0
     LossCurves.hinges([np.nextafter(diameter, INF)], bound=diameter)
+
+
+def test_one_cap_each_where_a_set_has_a_core_that_it_never_loses():
+    # Scores of -3 and -1 around cores at distances .5 and 0 from their labels.
+    caps = LossCurves.hinges([-3.0, -1.0, 2.0], bound=4.0, cap=[0.5, 0.0, 4.0], lower=-INF)
+    for lam, losses in ((-10.0, [0.5, 0.0, 4.0]), (-3.25, [0.25, 0.0, 4.0]), (1.5, [0, 0, 0.5])):
+        assert caps.at(lam).tolist() == losses
+    curve = RiskCurve(caps)
+    # Losses of .5, 0 and 4 and an Lmax of 4 in all: (.5 + 0 + 4 + 4) / 4 = 2.125.
+    assert float(curve.threshold(2.125, 1.0, worst=4.0)) == -INF
+    assert float(curve.threshold(2.0, 1.0, worst=4.0)) == -2.0  # (2 - lam) + 4 <= 8, no other loss
+    assert float(curve.threshold(1.25, 1.0, worst=4.0)) == 1.0
 
 
 def test_worst_is_never_a_default():

@@ -143,7 +143,7 @@ class Snapshots:
 
     def __init__(self, models: Sequence[object] | object) -> None:
         members = getattr(models, "estimators_", None)
-        found = models if members is None else members
+        found: Any = models if members is None else members
         if members is not None and not _averages(models):
             raise InputError(
                 "models",

@@ -128,8 +128,9 @@ class BallNest:
         return self.scale
 
     def entry(self, y: object) -> FloatArray:
-        """R(y) = |y - f|_p / s."""
-        return norm(self.labels(y) - self.centers, self.p) / self.scale
+        """R(y) = |y - f|_p / s; no more than D(x) for a label that is inside by rounding."""
+        scores = norm(self.labels(y) - self.centers, self.p) / self.scale
+        return np.minimum(scores, self.whole())
 
     def whole(self) -> FloatArray:
         """R of the farthest point of the region."""
@@ -281,17 +282,18 @@ class StarSets(RegionSets):
 
     def distance(self, y: object) -> FloatArray:
         """The distance from each label to its set, in the norm of the balls."""
-        away = self.nest.labels(y) - self.centers
+        away, scale = self.nest.labels(y) - self.centers, self.nest.scale
         if self.nest.region.dimension == 1:
-            sides = np.concatenate([-away, away], axis=1)
-            return np.asarray(np.maximum((sides - self._lengths).max(axis=1), 0.0))
-        distances = stars.distance(away, self._star, self.nest.p)
+            scores = np.concatenate([-away, away], axis=1) / scale[:, None]
+            distances = np.maximum((scores - self.reach).max(axis=1), 0.0) * scale
+        else:
+            distances = stars.distance(away, self._star, self.nest.p)
         return np.where(self.whole, 0.0, distances)
 
     def size(self) -> FloatArray:
         """Length or area."""
         if self.nest.region.dimension == 1:
-            return np.asarray(self._lengths.sum(axis=1))
+            return np.asarray(self.outlines[:, 1, 0] - self.outlines[:, 0, 0])
         return np.where(self.whole, self.nest.region.volume, polygon_area(self.outlines))
 
     @cached_property
@@ -301,8 +303,9 @@ class StarSets(RegionSets):
         On the line: both ends (m, 2, 1).
         """
         if self.nest.region.dimension == 1:
-            ends = self._lengths * np.array([-1.0, 1.0])
-            return np.asarray(self.centers[:, None, :] + ends[:, :, None])
+            edge = np.sort(self.nest.region.corners[:, 0])
+            ends = np.clip(self.centers + self._lengths * np.array([-1.0, 1.0]), *edge)
+            return np.where(self.reach >= self.nest.rays(self.directions), edge, ends)[:, :, None]
         return np.asarray(self.centers[:, None, :] + self._star.corners)
 
     def geometry(self) -> dict[str, Any]:

@@ -65,16 +65,15 @@ class Rays:
         far = norm(to_corners, p)
         # A corner where the prediction itself lies has no direction: the first one serves again.
         away, length = far > 0, np.where(far > 0, far, 1.0)[..., None]
+        to_corner = np.where(away[..., None], to_corners / length, plain[0])
         corner_angles = np.arctan2(to_corners[..., 1], to_corners[..., 0])
         angles = [
             np.broadcast_to(equal, plain_edges.shape),
             np.where(away, corner_angles, equal[0]),
         ]
-        units = [
-            np.broadcast_to(plain, (*plain_edges.shape, 2)),
-            np.where(away[..., None], to_corners / length, plain[0]),
-        ]
-        edges = [plain_edges, np.where(away, far, plain_edges[:, :1])]
+        units = [np.broadcast_to(plain, (*plain_edges.shape, 2)), to_corner]
+        # Where a prediction misses its corner by rounding only, the region may go on behind it.
+        edges = [plain_edges, np.maximum(far, region.to_edge(centers, to_corner))]
         around = np.concatenate(angles, axis=1)
         order = np.argsort(around, axis=1, kind="stable")
         return cls(
@@ -122,7 +121,7 @@ class Star:
         crossing = here + np.clip(place, 0.0, 1.0)[..., None] * along
         between = np.where(crosses[..., None], crossing, inside)
         found = np.stack([inside, between], axis=2)
-        return found.reshape(len(tips), -1, 2)
+        return found.reshape(len(tips), 2 * tips.shape[1], 2)
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Whether each polygon, not cut off, holds its point (m, 2); boundary included."""
