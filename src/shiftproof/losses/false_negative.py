@@ -43,7 +43,7 @@ class FlatSets(Protocol):
 
 @dataclass(frozen=True)
 class FalseNegativeRate:
-    """|true labels outside the set| / |true labels|: 1 less the recall; 0 where no label is true.
+    """The share of true labels outside the set, 1 less the recall; 0 where no label is true.
 
     Examples
     --------

@@ -149,7 +149,7 @@ class MonotoneLoss:
 
 @dataclass(frozen=True)
 class F1:
-    """1 - F1 = 1 - 2 |set and true| / (|set| + |true|), on sets of labels. Not monotone.
+    """1 - F1 = 1 - 2 #(set and true) / (#set + #true), on sets of labels. Not monotone.
 
     A set that grows finds true labels and loses precision: the loss falls and rises. It can be
     controlled through :class:`Monotonized` only, and only above what the set of all labels loses,

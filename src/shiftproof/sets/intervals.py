@@ -42,7 +42,7 @@ class IntervalScore(Protocol):
 
 @dataclass(frozen=True)
 class Residual:
-    """R(y) = |y - f(x)|: intervals of one width for all inputs of one weight.
+    """R(y) = abs(y - f(x)): intervals of one width for all inputs of one weight.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Residual:
 
 @dataclass(frozen=True, eq=False)
 class ScaledResidual:
-    """R(y) = |y - f(x)| / s(x): intervals that are wider where errors are expected to be larger.
+    """R(y) = abs(y - f(x)) / s(x): intervals that are wider where larger errors are expected.
 
     Parameters
     ----------

@@ -221,7 +221,7 @@ class Box:
         return _in_lengths(times / speed, lengths)
 
     def ball_volume(self, centers: ArrayLike, radii: ArrayLike, p: float) -> _Volumes:
-        """Volume of {y in the box : |y - center|_p <= radius}, and its standard error, both (n,).
+        """Volume of each p-norm ball within the box, and its standard error, both (n,).
 
         Exact (error 0) up to rounding for d = 1, for p = inf, for d = 2 with p = 1 or 2, and where
         ball or box holds the other. Else from 8 scramblings of 1024 Sobol points with fixed seeds.
@@ -425,7 +425,7 @@ class Polygon:
         return _in_lengths(times / speed, lengths)
 
     def ball_volume(self, centers: ArrayLike, radii: ArrayLike, p: float) -> _Volumes:
-        """Area of {y in the polygon : |y - center|_p <= radius}, and its standard error, both (n,).
+        """Area of each p-norm ball within the polygon, and its standard error, both (n,).
 
         Exact (error 0) up to rounding for p = 1, 2 and inf, and where ball or polygon holds the
         other. Else from 8 scramblings of 1024 Sobol points with fixed seeds.
