@@ -18,16 +18,13 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._types import ArrayLike, BoolArray, FloatArray
 from shiftproof.errors import InputError
-from shiftproof.sets import areas
+from shiftproof.sets import areas, outline
 from shiftproof.sets.areas import norm, polygon_area
 
 __all__ = ["Box", "Polygon", "Region", "norm", "polygon_area"]
 
 #: Points this far outside, in units of the region's extent, count as inside: that is rounding.
 _ROUNDING = 1e-9
-
-#: What a few operations on numbers of size 1 may be wrong by.
-_UNIT = 8 * float(np.finfo(np.float64).eps)
 
 #: Coordinates beyond this would overflow in areas.
 _LARGEST = 1e150
@@ -244,7 +241,7 @@ class Box:
         return _ball_volumes(self, centers, radii, p)
 
     def _holds(self, points: FloatArray) -> BoolArray:
-        slack = _ROUNDING * (self.high - self.low) + _UNIT * np.maximum(
+        slack = _ROUNDING * (self.high - self.low) + outline.UNIT * np.maximum(
             np.abs(self.low), np.abs(self.high)
         )
         return np.asarray(
@@ -313,11 +310,11 @@ class Polygon:
 
     def __init__(self, vertices: ArrayLike, *, hull: bool = False) -> None:
         places = _points("vertices", vertices, 2)
-        corners = places[_hull(places)]
+        corners = places[outline.hull(places)]
         if len(corners) < 3:
             got = f"{len(places)} vertices on one line" if len(places) else "none"
             raise InputError("vertices", "a polygon with an area above 0", got, "add vertices")
-        fault = _fault(places)
+        fault = outline.fault(places)
         if fault is not None and not hull:
             index, problem = fault
             raise InputError(
@@ -457,7 +454,7 @@ class Polygon:
     @cached_property
     def _slack(self) -> float:
         """What rounding may shift a point with coordinates like those of the vertices."""
-        return _UNIT * float(np.abs(self.vertices).max())
+        return outline.UNIT * float(np.abs(self.vertices).max())
 
     @cached_property
     def _widths(self) -> FloatArray:
@@ -555,92 +552,13 @@ def _time(gap: FloatArray, pace: FloatArray) -> FloatArray:
 
     A pace that rounding alone could have made is none: a point on an edge may move along it.
     """
-    ahead = pace > _UNIT
+    ahead = pace > outline.UNIT
     return np.where(ahead, np.maximum(gap, 0.0) / np.where(ahead, pace, 1.0), np.inf)
 
 
 def _in_lengths(times: FloatArray, lengths: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):  # so many lengths as no number counts
         return np.asarray(times / lengths)
-
-
-def _hull(points: FloatArray) -> list[int]:
-    """Indices of the corners of the convex hull, counter-clockwise, the first one passed first.
-
-    Andrew's monotone chain: lower and upper outline, each from left to right; a point leaves when
-    the next one turns clockwise or goes straight on. Fewer than three if the hull has no area.
-    """
-    slack = _coordinate_slack(points)
-    order = np.lexsort((points[:, 1], points[:, 0])).tolist()
-    places = points.tolist()
-    corners = _chain(order, places, slack)[:-1] + _chain(order[::-1], places, slack)[:-1]
-    if len(corners) < 3 or len(set(corners)) < 3:
-        return []
-    first = corners.index(min(corners))
-    return corners[first:] + corners[:first]
-
-
-def _chain(order: list[int], places: list[list[float]], slack: float) -> list[int]:
-    chain: list[int] = []
-    for index in order:
-        here = places[index]
-        while (
-            len(chain) > 1
-            and math.dist(places[chain[-1]], here) > slack
-            and _height(places[chain[-2]], places[chain[-1]], here) <= slack
-        ):
-            chain.pop()
-        if not chain or math.dist(places[chain[-1]], here) > slack:
-            chain.append(index)
-    return chain
-
-
-def _height(start: list[float], middle: list[float], end: list[float]) -> float:
-    """How far the middle lies to the right of the line from start to end."""
-    x, y = end[0] - start[0], end[1] - start[1]
-    cross = (middle[0] - start[0]) * y - (middle[1] - start[1]) * x
-    return cross / math.hypot(x, y)
-
-
-def _fault(points: FloatArray) -> tuple[int, str] | None:
-    """The first vertex at which the outline is not that of a convex polygon, and what is wrong.
-
-    Convex is what turns to one side only, and once around in all.
-    """
-    slack = _coordinate_slack(points)
-    kept = _distinct(points.tolist(), slack)
-    corners = points[kept]
-    into, out = corners - np.roll(corners, 1, axis=0), np.roll(corners, -1, axis=0) - corners
-    cross = into[:, 0] * out[:, 1] - into[:, 1] * out[:, 0]
-    ahead = (into * out).sum(axis=1)
-    turns = np.arctan2(cross, ahead)
-    longest = np.max([norm(into, 2), norm(out, 2), norm(into + out, 2)], axis=0)
-    flat = np.abs(cross) <= slack * longest
-    rounds = round(float(turns.sum()) / math.tau)
-    side = rounds if abs(rounds) == 1 else np.sign(turns[(~flat).argmax()])
-    wrong = np.where(flat, ahead < 0, turns * side < 0)
-    if wrong.any():
-        return kept[int(wrong.argmax())], "the outline turns the other way"
-    if abs(rounds) == 1:
-        return None
-    again = np.abs(turns.cumsum()) > math.tau * (1 + _ROUNDING)
-    return kept[int(again.argmax())], "the outline starts a second round"
-
-
-def _distinct(places: list[list[float]], slack: float) -> list[int]:
-    """Indices of the places that differ from the one before, the first from the last."""
-    kept: list[int] = []
-    for index, here in enumerate(places):
-        if not kept or math.dist(places[kept[-1]], here) > slack:
-            kept.append(index)
-    while math.dist(places[kept[-1]], places[kept[0]]) <= slack:
-        kept.pop()
-    return kept
-
-
-def _coordinate_slack(points: FloatArray) -> float:
-    """Points this near to a line lie on it: the rounding of their coordinates."""
-    return 2 * _UNIT * float(np.abs(points).max(initial=0.0))
 
 
 def _side(name: str, value: ArrayLike) -> FloatArray:
