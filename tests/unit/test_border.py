@@ -251,7 +251,8 @@ def test_one_cap_each_where_a_set_has_a_core_that_it_never_loses():
     curve = RiskCurve(caps)
     # Losses of .5, 0 and 4 and an Lmax of 4 in all: (.5 + 0 + 4 + 4) / 4 = 2.125.
     assert float(curve.threshold(2.125, 1.0, worst=4.0)) == -INF
-    assert float(curve.threshold(2.0, 1.0, worst=4.0)) == -2.0  # (2 - lam) + 4 <= 8, no other loss
+    assert float(curve.threshold(2.0, 1.0, worst=4.0)) == -3.0  # 4 + 4 <= 8, nothing else
+    assert float(curve.threshold(1.75, 1.0, worst=4.0)) == -1.0  # (2 - lam) + 4 <= 7
     assert float(curve.threshold(1.25, 1.0, worst=4.0)) == 1.0
 
 

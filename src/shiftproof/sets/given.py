@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from shiftproof import _checks
@@ -66,7 +68,7 @@ def marks(y: object, shape: tuple[int, ...]) -> BoolArray:
             f"shape {given.shape}",
             "pass 1 for labels that are true, 0 for others",
         )
-    flat = _checks.floats("labels", given).reshape(shape[0], -1)
+    flat = _checks.floats("labels", given).reshape(shape[0], math.prod(shape[1:]))
     _checks.demand("labels", flat, (flat == 0) | (flat == 1), "0 or 1", "binarise the labels")
     marked: BoolArray = flat == 1
     return marked

@@ -185,7 +185,8 @@ class LabelSets:
         found = _probabilities(predictor.probabilities(table, draws))
         entries = self.score.entries(found, draws)
         if self.nonempty:
-            entries[np.arange(len(entries)), found.argmax(axis=1)] = 0.0
+            best = np.arange(found.shape[1]) == found.argmax(axis=1)[:, None]
+            entries = np.where(best, 0.0, entries)
         return ClassNest(entries, 0.0, self._names(predictor, found.shape[1]))
 
     def _names(self, predictor: Predictor, count: int) -> Array:

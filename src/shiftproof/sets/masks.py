@@ -5,6 +5,7 @@ Gamma(x, lam) = { k : score_k(x) >= 1 - lam },   so that label k enters at 1 - s
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,14 +50,14 @@ class Masks:
     def nest(self, predictor: Predictor, table: Table, draws: Draws) -> MaskNest:
         """Where each label of each row enters."""
         scores: Array = predictor.probabilities(table, draws)
-        if scores.ndim < 2 or not scores.size:
+        if scores.ndim < 2 or 0 in scores.shape[1:]:
             raise InputError(
                 "predictions",
                 "scores of several labels for each row",
                 f"shape {scores.shape}",
                 "for one label of many classes use LabelSets",
             )
-        flat = scores.reshape(len(scores), -1)
+        flat = scores.reshape(len(scores), math.prod(scores.shape[1:]))
         return MaskNest(1.0 - flat, -np.inf, scores.shape[1:])
 
 
