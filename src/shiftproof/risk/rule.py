@@ -104,11 +104,14 @@ class ThresholdRule(ABC, Generic[Weights]):
                 "star-shaped sets exist for the distance from a label to a set",
             )
         points, directions = scores.shape
-        cap = self.losses.common_cap
+        cap, scale = self.losses.common_cap, _checks.each("slopes", slopes, points)
+        good = (scale > 0) & np.isfinite(scale)
+        _checks.demand("slopes", scale, good, "finite slopes above 0", "a scale s(x) is positive")
+        farthest = float((scores * scale[:, None]).max(initial=0.0))
         worst = LossCurves.hinges(
             scores.ravel(),
-            np.repeat(_checks.each("slopes", slopes, points), directions),
-            bound=math.inf,
+            np.repeat(scale, directions),
+            bound=max(self.losses.bound, farthest if cap is None else min(farthest, cap)),
             cap=cap,
             lower=self.losses.lower,
         )
