@@ -81,7 +81,7 @@ class Table:
     @property
     def flat_names(self) -> tuple[Column, ...]:
         """The names of columns that have one value in each row, and no lists of them."""
-        return tuple(name for name in self.names if not self._is_nested(name))
+        return tuple(name for name in self.names if not self.is_nested(name))
 
     @property
     def is_named(self) -> bool:
@@ -201,7 +201,8 @@ class Table:
             return np.array([np.nan if value is None else float(value) for value in values])
         return np.asarray(series.to_numpy())
 
-    def _is_nested(self, name: Column) -> bool:
+    def is_nested(self, name: Column) -> bool:
+        """Whether a column holds lists, or other things of many values."""
         if isinstance(self.source, nw.DataFrame):
             series = self.source[str(name)]
             plain = series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.String)

@@ -238,7 +238,8 @@ def note_calibration(ledger: Ledger, table: Table) -> None:
 
 def _digests_if_any(table: Table, columns: Sequence[Column]) -> KeyArray | None:
     """Sorted digests of these columns; None where the table does not have them."""
-    if not columns or not set(columns) <= set(table.flat_names):
+    there = bool(columns) and set(columns) <= set(table.names)
+    if not there or any(table.is_nested(name) for name in columns):
         return None
     return np.sort(row_digests(table, columns))
 
