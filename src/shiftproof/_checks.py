@@ -84,6 +84,29 @@ def scalar(name: str, value: float, repair: str) -> float:
     return float(array)
 
 
+def whole(name: str, value: object, least: int, repair: str) -> int:
+    """`value`, if it is a whole number of at least `least`; truth values are none."""
+    usable = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    if not usable or value < least:  # type: ignore[operator] # a number where it is usable
+        raise InputError(name, f"a whole number of at least {least}", f"{value!r}", repair)
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def seed(value: object) -> int:
+    """A seed that every generator of random numbers takes."""
+    number = whole("seed", value, 0, "say 0")
+    if number >= 2**32:
+        raise InputError("seed", "a whole number below 2**32", f"{value!r}", "say 0")
+    return number
+
+
+def flag(name: str, value: object) -> bool:
+    """`value`, if it is True or False and nothing that merely counts as one of them."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(name, "True or False", f"{value!r}", "say which of the two")
+    return bool(value)
+
+
 def calibration_weights(name: str, values: ArrayLike, length: int) -> FloatArray:
     """Finite, non-negative, one per example, and of a size that sums without overflow."""
     array = vector(name, values, length=length)

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -47,7 +48,7 @@ class Table:
         if X is None or isinstance(X, (str, bytes, dict, set)) or callable(X):
             raise InputError(what, kinds, type(X).__name__, "pass the inputs as a table")
         try:
-            frame = nw.from_native(X, pass_through=True, allow_series=True)
+            frame = nw.from_native(_whole(X), pass_through=True, allow_series=True)
         except DuplicateError as cause:
             names = getattr(X, "column_names", getattr(X, "columns", ()))
             raise _doubled(what, tuple(names)) from cause
@@ -76,6 +77,11 @@ class Table:
         if isinstance(self.source, nw.DataFrame):
             return tuple(self.source.columns)
         return tuple(range(int(np.prod(self.source.shape[1:]))))
+
+    @property
+    def flat_names(self) -> tuple[Column, ...]:
+        """The names of columns that have one value in each row, and no lists of them."""
+        return tuple(name for name in self.names if not self.is_nested(name))
 
     @property
     def is_named(self) -> bool:
@@ -145,6 +151,16 @@ class Table:
             repair = "columns of arrays are positions from 0; names need a table"
         raise InputError(self.what, expected, got, repair)
 
+    def require_width(self, width: int | None) -> None:
+        """Raise where an array has more columns than the one of `width` columns before it."""
+        if width is not None and not self.is_named and len(self.names) > width:
+            raise InputError(
+                self.what,
+                f"{width} columns",
+                f"an array of {len(self.names)} columns",
+                "positions may have moved: pass the columns that the ratio was fitted on",
+            )
+
     def select(self, names: Sequence[Column]) -> Table:
         """These columns, in this order."""
         self.require(names)
@@ -185,8 +201,16 @@ class Table:
             return np.array([np.nan if value is None else float(value) for value in values])
         return np.asarray(series.to_numpy())
 
+    def is_nested(self, name: Column) -> bool:
+        """Whether a column holds lists, or other things of many values."""
+        if isinstance(self.source, nw.DataFrame):
+            series = self.source[str(name)]
+            plain = series.dtype.is_numeric() or series.dtype in (nw.Boolean, nw.String)
+            return not plain and any(_nested(series.to_list()))
+        return self.source.dtype == object and any(_nested(self._flat[:, int(name)].tolist()))
+
     def _cells(self, name: Column, values: Sequence[object]) -> ObjectArray:
-        nested = [isinstance(value, (list, dict, set, np.ndarray)) for value in values]
+        nested = _nested(values)
         if any(nested):
             where = nested.index(True)
             got = f"a {type(values[where]).__name__} in row {where}"
@@ -194,6 +218,18 @@ class Table:
                 f"column {name!r} of {self.what}", "one value in each row", got, "unpack it"
             )
         return _objects(values)
+
+
+def _whole(X: object) -> object:
+    """An arrow batch as a table; anything else as it is."""
+    kind = type(X)
+    if kind.__name__ != "RecordBatch" or not kind.__module__.startswith("pyarrow"):
+        return X
+    return import_module("pyarrow").Table.from_batches([X])
+
+
+def _nested(values: Sequence[object]) -> list[bool]:
+    return [isinstance(value, (list, dict, set, np.ndarray)) for value in values]
 
 
 def _doubled(what: str, names: Sequence[Column]) -> InputError:

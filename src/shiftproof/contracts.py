@@ -42,6 +42,13 @@ class Certainty(Enum):
         return self.value
 
 
+#: What is promised where the ratio is learnt or counted, and nothing bounds its error.
+UP_TO_ITS_ERROR = (
+    "E[loss] <= alpha + Lmax TV(P', the estimated target), on average over calibration draws and "
+    "test points"
+)
+
+
 @dataclass(frozen=True)
 class Assumption:
     """What a promise rests on, and what is then promised.
@@ -71,6 +78,22 @@ then E[loss] <= alpha, on average over calibration draws and test points
     promise: str = "E[loss] <= alpha, on average over calibration draws and test points"
     delta: float | None = None
     cautions: tuple[str, ...] = ()
+
+    def with_promise(self, promise: str) -> str:
+        """A promise of what is built on this, which is no more certain than this.
+
+        Examples
+        --------
+        >>> import shiftproof as shp
+        >>> shp.NoShift().assumption.with_promise("E[loss] <= alpha")
+        'E[loss] <= alpha'
+        >>> guess = shp.Assumption(shp.Certainty.ESTIMATED, "a guess", "E[loss] <= 1")
+        >>> guess.with_promise("E[loss] <= alpha")
+        'if the ratio is right, E[loss] <= alpha; of the ratio itself: E[loss] <= 1'
+        """
+        if self.certainty is Certainty.GIVEN_WEIGHTS:
+            return promise
+        return f"if the ratio is right, {promise}; of the ratio itself: {self.promise}"
 
     def __str__(self) -> str:
         kind = str(self.certainty)

@@ -129,8 +129,8 @@ class RiskController:
             The identity of each row, so that it keeps its draw whatever its place; 0, 1, ... where
             left out.
         keep : sequence of names, optional
-            Columns to keep for what-ifs, besides those that the ratio reads. Of an array all columns
-            are kept, or none.
+            Columns to keep for what-ifs, besides those that the ratio reads. Of an array all
+            columns are kept, or none.
 
         Returns
         -------

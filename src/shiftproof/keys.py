@@ -68,6 +68,26 @@ def row_keys(seed: int, role: str, ids: ArrayLike | int) -> KeyArray:
     return split_mix(split_mix(_as_words(ids)) ^ stream)
 
 
+def checked(keys: ArrayLike, count: int) -> KeyArray:
+    """`keys`, if they are one 64-bit word for each of `count` rows.
+
+    Examples
+    --------
+    >>> from shiftproof.keys import checked
+    >>> checked([1, 2], 2)
+    array([1, 2], dtype=uint64)
+    """
+    words = np.asarray(keys)
+    repair = "pass keys.row_keys(seed, role, ids)"
+    whole = words.dtype.kind in "iu" or not words.size
+    if not whole or (words < 0).any():
+        got = "a negative one" if whole else f"dtype {words.dtype}"
+        raise InputError("keys", "integers from 0 below 2**64", got, repair)
+    if words.shape != (count,):
+        raise InputError("keys", f"shape ({count},)", f"shape {words.shape}", repair)
+    return words.astype(np.uint64)
+
+
 def uniforms(keys: KeyArray) -> FloatArray:
     """A number strictly between 0 and 1 per key: the middles of 2**52 equal cells.
 

@@ -69,12 +69,16 @@ def test_delta_paid_or_beside():
 
 
 def test_clear_errors():
-    with pytest.raises(shp.InputError, match="draws: expected at least 20"):
+    with pytest.raises(shp.InputError, match="draws: expected a whole number of at least 20"):
         shp.BootstrapRatio(shp.GaussianRatio(), delta=0.1, draws=19)
     with pytest.raises(shp.InputError, match="delta: expected a probability"):
         shp.BootstrapRatio(shp.GaussianRatio(), delta=1.0)
     with pytest.raises(shp.InputError, match="recipe: expected something with fit"):
         shp.BootstrapRatio(shp.NoShift())
+    with pytest.raises(shp.InputError, match="paid: expected True or False, got 1"):
+        shp.BootstrapRatio(shp.GaussianRatio(), paid=1)
+    with pytest.raises(shp.InputError, match="seed: expected a whole number"):
+        shp.BootstrapRatio(shp.GaussianRatio(), seed=0.5)
     ratio = shp.BootstrapRatio(shp.GaussianRatio(), draws=20).fit(*samples(50))
     with pytest.raises(shp.InputError, match="calibration inputs"):
         ratio.curve(shp.LossCurves.steps([1.0, 2.0]), np.zeros((3, 2)))

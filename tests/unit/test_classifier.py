@@ -14,14 +14,16 @@ from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from shiftproof._tables import Table
 from shiftproof.contracts import Certainty, Ratio
-from shiftproof.errors import InputError
+from shiftproof.errors import InputError, ShiftWarning
 from shiftproof.ratios.classifier import ClassifierRatio, auc, out_of_fold_log_odds
 from shiftproof.ratios.groups import GroupRatio
 from shiftproof.ratios.known import KnownRatio
@@ -105,8 +107,22 @@ class TestOdds:
     def test_probabilities_of_0_and_1_are_weights_of_0_and_inf(self):
         source, target = [0.0] * 20 + [1.0] * 20, [1.0] * 20 + [2.0] * 20
         forest = RandomForestClassifier(5, bootstrap=False, random_state=0)
-        ratio = ClassifierRatio(forest).fit(source, target)
+        with pytest.warns(ShiftWarning, match="gives 40 of the 80 rows .* exactly 0 or 1") as told:
+            ratio = ClassifierRatio(forest).fit(source, target)
         assert ratio.weights([0.0, 1.0, 2.0]) == pytest.approx([0.0, 1.0, INF])
+        assert "CalibratedClassifierCV(..., method='sigmoid')" in str(ratio.assumption)
+        assert told[0].filename == __file__
+
+    @pytest.mark.parametrize(
+        "model", [RandomForestClassifier(20), DecisionTreeClassifier(), KNeighborsClassifier(3)]
+    )
+    def test_that_claim_too_much_are_warned_of_when_they_are_fitted(self, model):
+        with pytest.warns(ShiftWarning, match="wrap it in CalibratedClassifierCV"):
+            ClassifierRatio(model).fit(X, X_TARGET)
+        calm = ClassifierRatio(CalibratedClassifierCV(model, method="sigmoid")).fit(X, X_TARGET)
+        fresh = np.random.default_rng(7).normal(0, 1, 200)
+        assert np.isfinite(calm.weights(fresh)).all()
+        assert calm.assumption.cautions == ()
 
 
 class TestTheDefault:
@@ -288,6 +304,7 @@ class TestSamplesThatDoNotOverlap:
         with pytest.raises(InputError, match="without a single error"):
             ClassifierRatio(PLAIN).fit(*apart)
 
+    @pytest.mark.filterwarnings("ignore:RandomForestClassifier gives")
     @pytest.mark.parametrize("model", [PLAIN, RandomForestClassifier(5, random_state=0)])
     def test_but_for_one_row_are_not(self, model):
         far = X_TARGET + 20
@@ -295,6 +312,7 @@ class TestSamplesThatDoNotOverlap:
         ratio = ClassifierRatio(model).fit(X, far)
         assert ratio.weights([20.0]) > 10 * ratio.weights([0.0])
 
+    @pytest.mark.filterwarnings("ignore:RandomForestClassifier gives")
     def test_a_model_that_knows_its_rows_by_heart_is_no_proof(self):
         forest = RandomForestClassifier(20, bootstrap=False, random_state=0)
         is_target = np.repeat([0, 1], [90, 60])
@@ -378,6 +396,10 @@ BAD = {
         use(SOURCE[["x"]], X, X_TARGET),
         "the columns 0, got columns 'x'; positions belong to arrays",
     ),
+    "more columns in use": (
+        use(np.c_[X, X], X, X_TARGET),
+        "X: expected 1 columns, got an array of 2",
+    ),
     "a column is gone": (use(SOURCE[["x", "z"]]), "the columns 'word', 'yes', got columns 'x'"),
     "no rows in use": (use(SOURCE[:0]), "X: expected at least one value, got none"),
     "words for numbers": (use(SOURCE.assign(x="a")), "column 'x' of X: expected numbers, got 'a'"),
@@ -387,7 +409,7 @@ BAD = {
     "one name": (lambda: ClassifierRatio(columns="x"), r"a sequence of names, got 'x'"),
     "one fold": (lambda: ClassifierRatio(folds=1), "a whole number of at least 2, got 1"),
     "half a fold": (lambda: ClassifierRatio(folds=2.5), "a whole number of at least 2, got 2.5"),
-    "a seed below 0": (lambda: ClassifierRatio(seed=-1), "a whole number from 0"),
+    "a seed below 0": (lambda: ClassifierRatio(seed=-1), "a whole number of at least 0"),
     "a pipeline that is at odds": (
         lambda: ClassifierRatio(make_pipeline(StandardScaler(), PLAIN)).fit(SOURCE, TARGET),
         "classifier: expected one that can be fitted .* got ValueError from Pipeline",

@@ -92,6 +92,45 @@ def test_what_is_certain_depends_on_the_ratio():
     assert learnt.assumption.certainty is shp.Certainty.ESTIMATED
 
 
+def fitted(recipe=None, seed=0):
+    rng = np.random.default_rng(seed)
+    recipe = shp.GaussianRatio() if recipe is None else recipe
+    return recipe.fit(rng.normal(0, 1, (500, 1)), rng.normal(1, 1, (500, 1)))
+
+
+def test_a_price_does_not_make_an_estimated_ratio_right():
+    fresh = np.random.default_rng(1).normal(1, 1, (500, 1))
+    recipe = shp.ClippedRatio(fitted(), 5.0)
+    for learnt in (recipe.fit(fresh), recipe.randomized(fresh), recipe.randomized()):
+        promise = learnt.assumption.promise
+        assert promise.startswith("if the ratio is right, E[loss")
+        assert "of the ratio itself: E[loss] <= alpha + Lmax TV(P', the estimated" in promise
+        assert learnt.assumption.certainty is shp.Certainty.ESTIMATED
+    known = shp.ClippedRatio(RATIO, 5.0)
+    for right in (known.fit(fresh), known.randomized(fresh), known.randomized()):
+        assert "if the ratio is right" not in right.assumption.promise
+
+
+def test_a_ratio_with_a_price_is_not_clipped_again():
+    """Its weights are not those of the target: a second price would hide the first."""
+    priced = shp.ClippedRatio(RATIO, 20.0).fit(target())
+    with pytest.raises(shp.InputError, match="ratio: expected PlainRatio, got PricedRatio"):
+        shp.ClippedRatio(priced, 20.0)
+    assert isinstance(priced, shp.Ratio)
+
+
+def test_some_rows_of_the_price_among_those_that_calibrate_are_warned_of():
+    x = target()
+    own = np.concatenate([x[:30], np.random.default_rng(1).normal(0, 1, (270, 1))])
+    losses = shp.LossCurves.steps(np.abs(own[:, 0]))
+    recipe = shp.ClippedRatio(RATIO, 200.0)
+    for ratio in (recipe.fit(x), recipe.randomized(x)):
+        with pytest.warns(shp.ShiftWarning, match=r"30 rows \(10.0%\) of calibration") as told:
+            ratio.curve(losses, own)
+        assert len(told) == 1
+        assert str(told[0].message) == str(ratio.ledger.plus(calibration=own))
+
+
 def test_points_are_drawn_as_often_as_their_ratio_says():
     n = 20_000
     ratio = shp.ClippedRatio(shp.ColumnRatio(0), 2.0).randomized()
@@ -116,6 +155,10 @@ def test_outside_the_support_a_point_is_always_drawn():
     assert np.isinf(weights).all()
 
 
+def drawn_by(keys):
+    return shp.ClippedRatio(RATIO, 2.0).randomized().weights([[1.0]], keys)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -133,6 +176,19 @@ def test_outside_the_support_a_point_is_always_drawn():
         (
             lambda: shp.ClippedRatio(RATIO, 2.0).randomized().weights([[1.0]], row_keys(1, "a", 2)),
             "keys: expected shape",
+        ),
+        (lambda: drawn_by([-1]), "keys: expected integers from 0 below .*, got a negative one"),
+        (lambda: drawn_by(["a"]), "keys: expected integers from 0 below .*, got dtype <U1"),
+        (lambda: drawn_by([0.5]), "keys: expected integers from 0 below .*, got dtype float64"),
+        (lambda: drawn_by([True]), "keys: expected integers"),
+        (lambda: shp.ClippedRatio(RATIO, 2.0, paid="no"), "paid: expected True or False"),
+        (
+            lambda: (
+                shp.ClippedRatio(RATIO, 2.0)
+                .randomized()
+                .curve(shp.LossCurves.staircases([0.2], [], [], [], bound=1.0), [[1.0]])
+            ),
+            "losses that are 0 on the whole label space",
         ),
     ],
 )

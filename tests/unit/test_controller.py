@@ -239,7 +239,7 @@ class Meeting:
     columns = ("heard", "stations")
     assumption = shp.NoShift().assumption
 
-    def weights(self, X, keys=None):
+    def weights(self, X, keys=None):  # noqa: ARG002 - as every ratio
         table = Table.of("X", X)
         return 1.0 + table.numbers("heard") * (table.column("stations") == "off")
 
@@ -382,7 +382,7 @@ class Box:
     columns = ("stations",)
     assumption = shp.NoShift().assumption
 
-    def weights(self, X, keys=None):
+    def weights(self, X, keys=None):  # noqa: ARG002 - as every ratio
         w = RATIO.weights(X)
         return shp.WeightBox(0.8 * w, 1.25 * w)
 
@@ -434,7 +434,7 @@ class TestWeightsOfEveryForm:
     def test_an_alpha_that_the_price_eats_up(self):
         made = controller(UNCERTAIN["many groups"]).calibrate(TABLE, PLACE)
         with pytest.raises(
-            shp.InputError, match="at least 0.1, the price in risk of these weights"
+            shp.InputError, match="the price in risk of these weights"
         ):
             made.predict(NEW, 0.09)
 

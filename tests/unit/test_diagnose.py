@@ -94,6 +94,38 @@ def test_bounded_ratios_are_looked_at_through_their_middle():
     assert "no tail" in one.tail_index.sentence
 
 
+def test_what_a_ratio_pays_of_alpha_is_counted_in():
+    """From the smallest alpha on the priced rule is finite, and not below it."""
+    rng = np.random.default_rng(0)
+    source, target = rng.random((400, 1)) < 0.5, rng.random((400, 1)) < 0.9
+    rates = {"source": {True: 0.5, False: 0.5}, "target": shp.Counts({True: 180, False: 20})}
+    ratio = shp.GroupRatio(0, **rates)
+    paid = shp.diagnose(ratio.within(0.1, paid=True), source, target, bound=40.0)
+    plain = shp.diagnose(ratio.within(0.1), source, target, bound=40.0)
+    for name in ("smallest_alpha", "smallest_alpha_everywhere"):
+        one, other = (getattr(each, name) for each in (plain, paid))
+        assert other.value == pytest.approx(one.value + 0.1 * 40)
+        assert "its price included" in other.sentence
+        assert "its price included" not in one.sentence
+
+
+def test_a_clipped_ratio_is_judged_by_its_clipped_weights():
+    source, target = gaussian()
+    clipped = shp.ClippedRatio(right(), 3.0).fit(gaussian(seed=1)[1])
+    found = shp.diagnose(clipped, source, target, n_cal=200)
+    w = np.minimum(right().weights(source), 3.0)
+    assert found.effective_size.value == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert found.largest_ratio.value == 3.0
+    assert "clipped at 3" in found.judged
+    assert found.judged in str(found)
+    curve = shp.PricedCurve(
+        shp.RiskCurve(shp.LossCurves.steps(np.ones(200)), np.full(200, w.mean())), clipped.price
+    )
+    level = found.smallest_alpha_everywhere.value
+    assert np.isfinite(curve.threshold(level * (1 + 1e-6), 3.0, worst=1.0))
+    assert np.isinf(curve.threshold(level * (1 - 1e-6), 3.0, worst=1.0))
+
+
 def test_outside_the_support_and_beyond_the_source():
     source = np.linspace(0, 1, 100)[:, None]
     target = np.linspace(0.5, 1.5, 101)[:, None]
@@ -106,7 +138,8 @@ def test_outside_the_support_and_beyond_the_source():
 
 def test_prints_and_makes_a_table(found):
     text = str(found)
-    assert len(text.splitlines()) == len(found.figures) == 14
+    assert len(text.splitlines()) == 1 + len(found.figures) == 15
+    assert text.startswith("weights: w(x) is the function that was given")
     for name in found.figures:
         assert name.replace("_", " ") in text
     frame = pd.DataFrame(found.table())
@@ -159,6 +192,32 @@ class TestSeparation:
         assert abs(found.auc - 0.5) < 3 * found.auc_error
         assert abs(found.mass) < 3.5 * found.mass_error
 
+    def test_alike_samples_are_seldom_told_apart(self):
+        """One in ten at most; by the error of fixed scores, on both sides, far more of them."""
+        found = []
+        for seed in range(15):
+            rng = np.random.default_rng(seed)
+            source, target = rng.normal(size=(2, 100, 2))
+            found.append(Separation.of(source, target, seed=seed))
+            shifted, weights = target + np.array([1.0, 0.0]), np.exp(source[:, 0] - 0.5)
+            found.append(Separation.of(source, shifted, weights, seed=seed))
+        assert np.mean([each.is_told for each in found]) <= 0.1
+        fixed = [abs(each.auc - 0.5) > 2 * each.auc_error / math.sqrt(2) for each in found]
+        assert np.mean(fixed) > 0.1
+        spread = np.std([each.auc for each in found])
+        assert np.mean([each.auc for each in found]) == pytest.approx(0.5, abs=0.03)
+        assert np.mean([each.auc_error for each in found]) == pytest.approx(spread, rel=0.3)
+
+    def test_a_shift_is_told(self):
+        told = [Separation.of(*gaussian(n=100, seed=seed)).is_told for seed in range(5)]
+        assert all(told)
+
+    def test_folds_without_weight_have_no_area(self):
+        source, target = gaussian(n=100)
+        weights = np.zeros(100)
+        weights[:3] = 1.0
+        assert 0 <= Separation.of(source, target, weights).auc <= 1
+
     def test_the_error_is_that_of_repetitions(self):
         """Fixed scores in place of a classifier: the spread of the area over fresh samples."""
         from sklearn.metrics import roc_auc_score  # noqa: PLC0415
@@ -184,7 +243,11 @@ class TestSeparation:
     [
         (lambda s, t: shp.diagnose(shp.ClassifierRatio(), s, t), "ratio: expected a fitted ratio"),
         (lambda s, t: shp.diagnose(shp.NoShift(), s[:5], t), "source: expected at least 20 rows"),
-        (lambda s, t: shp.diagnose(shp.NoShift(), s, t, n_cal=0), "n_cal: expected at least 1"),
+        (lambda s, t: shp.diagnose(shp.NoShift(), s, t, n_cal=0), "n_cal: expected a whole number"),
+        (lambda s, t: shp.diagnose(shp.NoShift(), s, t, n_cal=9.5), "n_cal: expected a whole"),
+        (lambda s, t: shp.diagnose(shp.NoShift(), s, t, seed=-1), "seed: expected a whole number"),
+        (lambda s, t: shp.diagnose(shp.NoShift(), s, t, columns="a"), r"columns: .* pass \['a'\]"),
+        (lambda s, t: shp.diagnose(shp.NoShift(), s, t, columns=[]), "columns: expected names"),
         (
             lambda s, t: shp.diagnose(shp.KnownRatio(lambda x: 0 * x[:, 0]), s, t),
             "weights of source: expected some weight above 0",

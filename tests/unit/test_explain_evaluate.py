@@ -31,7 +31,7 @@ class Box:
     columns = (1,)
     assumption = shp.NoShift().assumption
 
-    def weights(self, X, keys=None):
+    def weights(self, X, keys=None):  # noqa: ARG002 - as every ratio
         w = HARDER.weights(X)
         return shp.WeightBox(0.8 * w, 1.25 * w)
 

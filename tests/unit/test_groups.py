@@ -69,6 +69,12 @@ def test_a_table_is_counted(make):
     assert ratio.weights(make(["off"])) == pytest.approx([0.9 / (5 / 8)])
 
 
+def test_labels_in_a_series_may_have_any_index():
+    labels = pd.Series(["on", "off", "off"], index=[7, 3, 9], name="s")
+    assert GroupRatio("s", source=labels, target=SHIFTED).source.of == {"on": 1, "off": 2}
+    assert ratio(target=dict(pd.Series(SHIFTED))).ratio_of("off") == 1.8
+
+
 def test_labels_that_are_equal_are_one_group():
     rates = {"source": {0: 0.5, 1: 0.5}, "target": {False: 0.9, True: 0.1}}
     ratio = GroupRatio(0, **rates)
@@ -188,6 +194,30 @@ BAD = {
         lambda: ratio(Counts({"off": 9, "on": 4})).within(0.1).curve(LOSSES, frame("off")),
         "2 rows, one per loss",
     ),
+    "rates in a list": (
+        lambda: GroupRatio(0, source={0: 0.5, 1: 0.5}, target=[0.9, 0.1]),
+        "target: expected rows in some of the groups 0, 1, got the groups 0.9, 0.1; rates go in as",
+    ),
+    "source rates in a list": (
+        lambda: GroupRatio(0, source=[0.9, 0.1], target={0: 0.5, 1: 0.5}),
+        "source: expected rows in some of the groups 0, 1",
+    ),
+    "rates in a series": (
+        lambda: ratio(target=pd.Series(SHIFTED)),
+        r"a series of numbers with an index of its own; rates go in as dict\(series\)",
+    ),
+    "counts in a series": (
+        lambda: ratio(target=pd.Series(["off", "on", "off"]).value_counts()),
+        r"counts as Counts\(dict\(series\)\)",
+    ),
+    "groups in another spelling": (
+        lambda: ratio(target=Counts({"Off": 9, "On": 4})),
+        "target: expected rows in some of the groups 'off', 'on', got the groups 'Off', 'On'",
+    ),
+    "paid in words": (
+        lambda: ratio(Counts({"off": 9, "on": 4})).within(0.1, paid="yes"),
+        "paid: expected True or False, got 'yes'",
+    ),
     "nothing was counted": (lambda: ratio().within(0.1), "nothing is uncertain"),
     "certainty": (lambda: ratio(Counts({"off": 9})).within(0.0), "between 0 and 1"),
 }
@@ -214,6 +244,17 @@ class TestRowsThatWereCounted:
     def test_may_do_so_where_delta_is_paid(self):
         curve = ratio(self.table).within(0.1, paid=True).curve(self.losses, self.table)
         assert isinstance(curve, PricedCurve)
+
+    def test_a_what_if_is_compared_by_the_columns_of_the_source(self):
+        other = pl.DataFrame({"x": self.rng.normal(size=5), "s": ["off"] * 5, "more": [1] * 5})
+        ratio_ = ratio(self.table).under(other)
+        assert set(ratio_.ledger.digests) == {"ratio_source", "ratio_target"}
+        with pytest.raises(InputError, match="other rows than those for ratio target"):
+            ratio_.curve(LossCurves.steps(np.ones(5)), other[["s", "x"]])
+
+    def test_lists_beside_them_do_no_harm(self):
+        rows = self.table.with_columns(image=pl.lit([1.0, 2.0]))
+        assert ratio(rows).ratio_of("off") == pytest.approx(1.8)
 
     def test_mere_labels_are_no_rows(self):
         labels = self.table.select("s")
@@ -463,8 +504,10 @@ def test_what_is_assumed_of_rates():
     given = ratio().assumption
     assert given.certainty is Certainty.GIVEN_WEIGHTS
     assert "source rates as given; target rates as given" in given.basis
+    assert given.promise.startswith("E[loss] <= alpha, on average")
     counted = ratio(target=Counts({"off": 9, "on": 4})).assumption
     assert counted.certainty is Certainty.ESTIMATED
+    assert counted.promise.startswith("E[loss] <= alpha + Lmax TV(P', the estimated target)")
     assert "target rates counted from 13 rows" in counted.basis
     both = ratio(Counts({"off": 2}), Counts({"off": 9, "on": 4})).within(0.1).assumption
     assert "on the source and target rates" in both.basis

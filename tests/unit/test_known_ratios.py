@@ -208,6 +208,7 @@ class TestGaussians:
         slope = np.linalg.solve(spread, means[1] - means[0])
         expected = (self.points - (means[0] + means[1]) / 2) @ slope
         ratio = GaussianRatio().fit(self.source, self.target)
+        assert ratio.assumption.promise.startswith("E[loss] <= alpha + Lmax TV(P', the estimated")
         assert np.log(ratio.weights(self.points)) == pytest.approx(expected, abs=1e-9)
 
     def test_covariances_of_their_own_give_the_quadratic_formula(self):
@@ -268,3 +269,10 @@ class TestGaussians:
         change, message = self.BAD[name]
         with pytest.raises(InputError, match=message):
             GaussianRatio().fit(*change(self.source, self.target))
+
+    def test_more_columns_than_it_was_fitted_on_are_refused(self):
+        wider = np.c_[self.points, self.points]
+        with pytest.raises(InputError, match="X: expected 2 columns, got an array of 4 columns"):
+            GaussianRatio().fit(self.source, self.target).weights(wider)
+        named = GaussianRatio(columns=[0, 1]).fit(self.source, self.target)
+        assert named.weights(wider).tolist() == named.weights(self.points).tolist()

@@ -113,7 +113,7 @@ class TestFalseNegativeRate:
         curves = FalseNegativeRate().curves(nest, truth)
         for step in places_of(nest):
             for found, row, true in zip(curves.at(step), scores, truth, strict=True):
-                missed = [k for k in range(6) if true[k] and row[k] < 1 - step]
+                missed = [k for k in range(6) if true[k] and 1 - row[k] > step]
                 exact = Fraction(len(missed), max(int(true.sum()), 1))
                 assert found == pytest.approx(float(exact), abs=1e-15)
 
@@ -254,7 +254,7 @@ class TestOwnLossesAtJumps:
         curves = loss.curves(nest, truth)
         for step in places_of(nest):
             expected = [
-                sum(2.0**-k for k in range(6) if true[k] and row[k] < 1 - step)
+                sum(2.0**-k for k in range(6) if true[k] and 1 - row[k] > step)
                 for row, true in zip(scores, truth, strict=True)
             ]
             assert curves.at(step) == pytest.approx(expected, abs=1e-14)
@@ -397,7 +397,7 @@ class TestF1:
         for step in places_of(nest)[::2]:
             sets = nest.at(step)
             for found, inside, true in zip(
-                F1().of(sets, truth), scores >= 1 - step, truth, strict=True
+                F1().of(sets, truth), 1 - scores <= step, truth, strict=True
             ):
                 assert found == pytest.approx(float(one_less_f1(inside, true)), abs=1e-15)
 
@@ -411,7 +411,7 @@ class TestF1:
         for step in places:
             later = [t for t in [*np.unique(nest.entries), step] if t >= step]
             for row in range(len(scores)):
-                exact = max(one_less_f1(scores[row] >= 1 - t, truth[row]) for t in later)
+                exact = max(one_less_f1(1 - scores[row] <= t, truth[row]) for t in later)
                 assert curves.at(step)[row] == pytest.approx(float(exact), abs=1e-15)
             assert (curves.at(step) >= loss.of(nest.at(step), truth) - 1e-15).all()
 

@@ -45,7 +45,7 @@ def table(x=X):
     return Table.of("X", x)
 
 
-def draws(rows=len(X), **settings):
+def draws(rows, **settings):
     return Draws("prediction", rows, **settings)
 
 
@@ -204,11 +204,11 @@ UNUSABLE = {
     ),
     "masked": (lambda: values(lambda x: np.ma.masked_less(x[:, 0], 0)), "no masked entries"),
     "too few rows": (lambda: values(lambda x: x[1:, 0]), r"80 rows, one for each input, got shape"),
-    "one number": (lambda: values(lambda x: 1.0), r"80 rows, one for each input, got shape \(\)"),
+    "one number": (lambda: values(lambda _: 1.0), r"80 rows, one for each input, got shape \(\)"),
     "words": (lambda: values(LogisticRegression().fit(X, WORDS)), "for labels of classes pass"),
     "complex": (lambda: values(lambda x: x[:, 0] * 1j), "predictions: expected numbers"),
     "ragged": (
-        lambda: values(lambda x: [[0.0]] * 79 + [[1.0, 2.0]]),
+        lambda: values(lambda _: [[0.0]] * 79 + [[1.0, 2.0]]),
         "predictions: expected an array of 80 rows",
     ),
     "a label that never varies": (
@@ -320,7 +320,7 @@ class TestThompson:
 
     def test_a_posterior_is_asked_for_one_answer_for_each_row(self):
         class Short(Silent):
-            def draw(self, X, keys, method):
+            def draw(self, X, keys, method):  # noqa: ARG002 - as every posterior
                 return np.zeros(len(keys) - 1)
 
         with pytest.raises(shp.InputError, match="80 rows, one for each input"):
@@ -441,7 +441,7 @@ class TestSnapshots:
                 "that averages its members: a forest, or bagging, got StackingRegressor",
             ),
             (lambda: IsolationForest(n_estimators=3).fit(X), "IsolationForest"),
-            (lambda: RandomForestRegressor(), "a fitted ensemble with estimators_, got RandomFor"),
+            (RandomForestRegressor, "a fitted ensemble with estimators_, got RandomFor"),
             (lambda: LinearRegression().fit(X, Y), "some models, .* got LinearRegression"),
             (list, "some models, .* got none"),
             (lambda: len, "some models"),

@@ -201,6 +201,36 @@ def test_where_nothing_is_left_it_refuses_and_says_what_would_do():
     assert priced.threshold(0.3 + 1e-9, 1.0, worst=10.0) == INF
 
 
+@pytest.mark.parametrize("worst", [10.0, LossCurves.hinges([9.0], bound=10.0)])
+def test_what_is_left_out_may_lose_as_much_as_the_test_point(worst):
+    """A worst case beyond the bound of the losses has its price too."""
+    curve = RiskCurve(LossCurves.hinges(SCORES, bound=4.0))
+    priced = PricedCurve(curve, Price([1.0], [0.05]))
+    assert priced.level(1.0) == pytest.approx(1.0 - 0.05 * 4)
+    assert priced.level(1.0, worst=worst) == pytest.approx(1.0 - 0.05 * 10)
+    expected = curve.threshold(0.5, [0.1], worst=worst)
+    assert expected > curve.threshold(0.8, [0.1], worst=worst)
+    assert priced.threshold(1.0, [0.1], worst=worst) == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(InputError, match=r"at least 0\.5, the price in risk"):
+        priced.threshold(0.3, [0.1], worst=worst)
+
+
+def test_directions_beyond_the_bound_have_their_price_too():
+    curve = RiskCurve(LossCurves.hinges([4.0, 7.0, 9.0], bound=40.0))
+    priced = PricedCurve(curve, Price([1.0], [0.05]))
+    assert priced.directional(10.0, 1.0, [[80.0, 10.0]]) == pytest.approx(
+        curve.directional(10.0 - 0.05 * 80, 1.0, [[80.0, 10.0]])
+    )
+    capped = RiskCurve(LossCurves.hinges([4.0, 7.0, 9.0], bound=40.0, cap=40.0))
+    assert PricedCurve(capped, Price([1.0], [0.05])).directional(
+        10.0, 1.0, [[80.0, 10.0]]
+    ) == pytest.approx(capped.directional(10.0 - 0.05 * 40, 1.0, [[80.0, 10.0]]))
+    scaled = priced.directional(10.0, 1.0, [[40.0, 5.0]], slopes=2.0)
+    assert scaled == pytest.approx(curve.directional(6.0, 1.0, [[40.0, 5.0]], slopes=2.0))
+    with pytest.raises(InputError, match="finite slopes above 0"):
+        curve.directional(10.0, 1.0, [[30.0]], slopes=INF)
+
+
 SCORES = np.array([0.5, 1.0, 1.5, 2.0, 3.0])
 
 
@@ -233,8 +263,21 @@ def test_points_that_are_drawn_reach_the_edge_in_every_direction():
     assert reach[1, 0] < 3.0
 
 
+def test_losses_that_the_whole_label_space_does_not_remove_are_refused():
+    """What a drawn test point loses then depends on its label, and nothing here bounds it."""
+    tails = LossCurves.staircases([0.0, 0.2], [0.3, 0.6], [1.0, 0.8], [0, 1], bound=1.0)
+    with pytest.raises(InputError, match=r"losses: expected losses that are 0 on the whole label"):
+        DrawnCurve(RiskCurve(tails), kept=0.8)
+    stairs = LossCurves.staircases([0.0, 0.0], [0.3, 0.6], [1.0, 0.8], [0, 1], bound=1.0)
+    drawn = DrawnCurve(RiskCurve(stairs), kept=0.8)
+    assert drawn.threshold(0.5, [1.0, INF], worst=1.0)[1] == INF
+    with pytest.raises(InputError, match="worst: expected losses that are 0 on the whole label"):
+        drawn.threshold(0.5, [1.0, INF], worst=tails)
+
+
 def test_what_is_kept_never_takes_the_level_beyond_the_bound():
     drawn = DrawnCurve(RiskCurve(LossCurves.steps([1.0, 2.0])), kept=0.1)
+    assert drawn.level(0.5, worst=10.0) == 1.0
     assert drawn.level([0.05, 0.5, 1.0]) == pytest.approx([0.5, 1.0, 1.0])
     assert Fraction(float(drawn.level(0.05))) <= Fraction(0.05) / Fraction(0.1)
 

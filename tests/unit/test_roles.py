@@ -7,7 +7,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
+import shiftproof as shp
 from shiftproof._tables import Table
 from shiftproof.errors import InputError
 from shiftproof.ratios.roles import Ledger, folds_of, row_digests
@@ -141,6 +143,123 @@ def test_only_stated_columns_are_compared():
     assert str(Ledger().plus(training=frames[0], calibration=frames[1])).startswith("no shared")
     with pytest.raises(InputError, match="the same 3 rows"):
         Ledger(("x",)).plus(training=frames[0], calibration=frames[1])
+
+
+def table(rows, **more):
+    """Two columns of numbers, as they are in some rows of one source."""
+    return pd.DataFrame({"x": np.arange(20.0), "z": np.arange(20.0) ** 2}).iloc[rows].assign(**more)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: table(rows)[["z", "x"]],
+        lambda rows: table(rows, score=0.5, z2=1)[["score", "z", "z2", "x"]],
+        lambda rows: pl.from_pandas(table(rows)[["z", "x"]]),
+        lambda rows: pl.from_pandas(table(rows)).with_columns(list=pl.lit([1.0, 2.0])),
+    ],
+    ids=["another order", "more columns", "another kind", "lists"],
+)
+def test_shared_rows_do_not_hide(change):
+    """The columns of the first table are compared, by name."""
+    for ledger in (Ledger(), Ledger(("z", "x"))):
+        first = ledger.plus(training=table(range(10)))
+        (overlap,) = first.plus(calibration=change(range(5, 15))).overlaps
+        assert (overlap.rows, overlap.comparable) == (5, True)
+        with pytest.raises(InputError, match="the same 10 rows"):
+            first.plus(calibration=change(range(10)))
+
+
+def test_lists_that_nobody_reads_do_no_harm():
+    images = pl.DataFrame({"x": [1.0, 2.0], "image": [[1, 2], [3]], "at": [{"a": 1}, {"a": 2}]})
+    ledger = Ledger().plus(training=images, calibration=images[:1])
+    assert ledger.columns == ("x",)
+    assert ledger.overlaps[0].rows == 1
+    cells = pd.DataFrame({"x": [1.0, 2.0], "image": [np.ones(2), np.ones(3)]})
+    assert ledger.plus(ratio_target=cells).overlaps[0].rows == 2
+
+
+def test_roles_without_a_common_column_are_not_comparable():
+    ledger = Ledger().plus(training=table(range(10)), calibration=table(range(10))[["x"]])
+    assert not ledger.overlaps[0].comparable
+    assert (
+        str(ledger) == "calibration and training are not comparable: a compared column is missing"
+    )
+    more = ledger.plus(evaluation=table(range(9, 12)))
+    assert [each.comparable for each in more.overlaps] == [False, True, False]
+    assert len(str(more).splitlines()) == 3
+    arrays = Ledger().plus(training=ROWS, calibration=table(range(3)))
+    assert not arrays.overlaps[0].comparable
+    nested = pl.DataFrame({"image": [[1, 2], [3]]})
+    assert not Ledger().plus(training=nested, calibration=nested).overlaps[0].comparable
+
+
+class TestChance:
+    def test_rows_that_repeat_say_what_may_be_shared(self):
+        ledger = Ledger().plus(training=[0, 0, 1, 2], calibration=[0, 3, 4, 4, 4])
+        (overlap,) = ledger.overlaps
+        assert (overlap.rows, overlap.by_chance) == (1, 3.0)  # 5 rows, of which 3 / 5 repeat
+        assert not overlap.is_more_than_chance
+        assert str(ledger).endswith("in training, no more than rows that repeat by themselves make")
+
+    @pytest.mark.parametrize("values", [2, 24, 1000])
+    def test_samples_of_discrete_inputs_share_no_more(self, values):
+        told = 0
+        for seed in range(200):
+            values_of = np.random.default_rng(seed).integers(0, values, 190)
+            one, other = values_of[:100], values_of[100:]
+            told += Ledger().plus(training=one, calibration=other).overlaps[0].is_more_than_chance
+        assert told <= 10
+
+    def test_one_shared_row_among_rows_that_are_all_different_is_more(self):
+        (overlap,) = Ledger().plus(training=ROWS[:6], calibration=ROWS[5:]).overlaps
+        assert (overlap.rows, overlap.by_chance) == (1, 0.0)
+        assert overlap.is_more_than_chance
+
+
+class TestWarnings:
+    source, target = np.random.default_rng(0).normal([[[0.0]], [[0.5]]], 1, (2, 300, 1))
+    fresh = np.random.default_rng(1).normal(0, 1, (100, 1))
+    fitted = shp.GaussianRatio().fit(source, target)
+
+    def curve(self, ratio, x):
+        return ratio.curve(shp.LossCurves.steps(np.abs(x[:, 0])), x)
+
+    @pytest.mark.parametrize("sample", ["source", "target"])
+    def test_some_rows_of_the_ratio_among_those_that_calibrate(self, sample):
+        own = np.concatenate([getattr(self, sample)[:25], self.fresh[:75]])
+        with pytest.warns(
+            shp.ShiftWarning, match=rf"25 rows \(25.0%\) .* in ratio {sample}: "
+        ) as told:
+            self.curve(self.fitted, own)
+        assert str(told[0].message) == str(self.fitted.ledger.plus(calibration=own))
+        assert told[0].filename == __file__
+
+    def test_none(self):  # warnings are errors here
+        self.curve(self.fitted, self.fresh)
+
+    def test_bounds_and_groups_warn_too(self):
+        bounded = shp.BootstrapRatio(shp.GaussianRatio(), draws=20).fit(self.source, self.target)
+        own = np.concatenate([self.source[:25], self.fresh[:75]])
+        with pytest.warns(shp.ShiftWarning, match="in ratio source"):
+            self.curve(bounded, own)
+        counted = shp.GroupRatio(
+            lambda x: x[:, 0] > 0, source=self.source, target={True: 0.9, False: 0.1}
+        )
+        for ratio in (counted, counted.within(0.1)):
+            with pytest.warns(shp.ShiftWarning, match="in ratio source"):
+                self.curve(ratio, own)
+        self.curve(counted.within(0.1, paid=True), own)
+
+    def test_a_crossfitted_ratio_is_made_for_its_own_source(self):
+        ratio = shp.CrossfitRatio(shp.GaussianRatio()).fit(self.source, self.target)
+        self.curve(ratio, self.source[:100])
+        assert ratio.ledger.plus(calibration=self.source[:100]).overlaps[1].rows == 100
+
+    def test_discrete_inputs_share_their_values(self):
+        rng = np.random.default_rng(2)
+        hours = [rng.integers(0, 24, (300, 1)).astype(float) for _ in range(3)]
+        self.curve(shp.ClassifierRatio(LogisticRegression()).fit(*hours[:2]), hours[2])
 
 
 def test_no_rows_are_no_overlap():

@@ -21,6 +21,7 @@ KINDS = {
     "pandas, objects": lambda columns: pd.DataFrame(columns, dtype=object),
     "polars": lambda columns: pl.DataFrame(columns, strict=False),
     "arrow": pa.table,
+    "arrow, one batch": lambda columns: pa.table(columns).to_batches()[0],
 }
 COLUMNS = {
     "whole": [3, 1, 2],
@@ -143,7 +144,7 @@ def test_a_sequence_is_one_column(one_column):
     assert table.numbers(table.names[0]).tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "arrow, one batch"])
 def test_weights_do_not_depend_on_the_kind(kind):
     rng = np.random.default_rng(0)
     columns = {"b": rng.normal(size=50), "a": rng.normal(size=50), "c": ["x"] * 50}

@@ -291,7 +291,8 @@ def _profile(loss: SetLoss, nest: Any, y: object) -> tuple[FloatArray, FloatArra
     """Thresholds (n, k + 1) and the losses (n, k + 2) there and of the whole label space."""
     if loss.thresholds is None:
         jumps = nest.jumps()
-        start = np.where(np.isinf(nest.lower), jumps[:, :1] - 1.0, nest.lower)
+        empty = np.minimum(jumps[:, :1] - 1.0, np.nextafter(jumps[:, :1], -np.inf))
+        start = np.where(np.isinf(nest.lower), empty, nest.lower)
         places = np.concatenate([np.minimum(start, jumps[:, :1]), jumps], axis=1)
     else:
         places = np.broadcast_to(loss.thresholds, (len(nest), len(loss.thresholds)))

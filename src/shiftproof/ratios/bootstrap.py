@@ -13,17 +13,18 @@ approximately; it knows nothing of what the model of the ratio cannot express.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from shiftproof import confidence
+from shiftproof import _checks, confidence
 from shiftproof._tables import Column, Table
 from shiftproof._types import FloatArray, KeyArray
 from shiftproof.contracts import Assumption, Certainty
-from shiftproof.errors import InputError
-from shiftproof.ratios.crossfit import Recipe
+from shiftproof.errors import ShiftWarning
+from shiftproof.ratios.crossfit import Recipe, demand_recipe, fits_to_parts
 from shiftproof.ratios.groups import stated
 from shiftproof.ratios.plain import PlainRatio
 from shiftproof.ratios.roles import Ledger
@@ -66,18 +67,13 @@ class BootstrapRatio:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not callable(getattr(self.recipe, "fit", None)):
-            got = type(self.recipe).__name__
-            raise InputError("recipe", "something with fit(source, target)", got, "pass a recipe")
+        demand_recipe(self.recipe)
         confidence.probability("delta", self.delta)
         fewest = int(np.ceil(2 / self.delta))
-        if isinstance(self.draws, bool) or not isinstance(self.draws, int) or self.draws < fewest:
-            raise InputError(
-                "draws",
-                f"at least {fewest} for a delta of {self.delta:g}",
-                f"{self.draws!r}",
-                "a quantile needs draws beyond it",
-            )
+        repair = f"a quantile at a delta of {self.delta:g} needs draws beyond it"
+        _checks.whole("draws", self.draws, fewest, repair)
+        _checks.flag("paid", self.paid)
+        _checks.seed(self.seed)
 
     def fit(self, source: object, target: object) -> BootstrappedRatio:
         """Fit to both samples, then to rows drawn from each with replacement.
@@ -90,15 +86,17 @@ class BootstrapRatio:
             Inputs from P'.
         """
         tables = Table.of("source", source), Table.of("target", target)
-        center = self.recipe.fit(*(table.native() for table in tables))
+        center = fits_to_parts(self.recipe, *tables)(*tables)
         settled = getattr(center, "settled", None)
-        again: Recipe = settled() if callable(settled) else self.recipe
+        again = fits_to_parts(settled() if callable(settled) else self.recipe, *tables)
         rng = np.random.default_rng(self.seed)
         models = []
-        for _ in range(self.draws):
-            rows = [rng.integers(len(table), size=len(table)) for table in tables]
-            parts = [table.take(index) for table, index in zip(tables, rows, strict=True)]
-            models.append(again.fit(*(part.native() for part in parts)))
+        with warnings.catch_warnings():  # the fit to all rows has said what there is to say
+            warnings.simplefilter("ignore", ShiftWarning)
+            for _ in range(self.draws):
+                rows = [rng.integers(len(table), size=len(table)) for table in tables]
+                parts = [table.take(index) for table, index in zip(tables, rows, strict=True)]
+                models.append(again(*parts))
         unfinished = BootstrappedRatio(
             center, tuple(models), np.zeros(self.draws), 0.0, self.delta, self.paid
         )
@@ -139,6 +137,11 @@ class BootstrappedRatio:
             one.cautions,
         )
 
+    @property
+    def price(self) -> Price:
+        """Delta where it is paid from alpha; nothing where it stands beside it."""
+        return Price.nothing().plus(self.delta if self.paid else 0.0)
+
     def weights(self, X: object, keys: KeyArray | None = None) -> WeightBox:
         """Bounds on w at test points."""
         del keys
@@ -151,7 +154,7 @@ class BootstrappedRatio:
         self.point.calibration_weights(table, len(losses))  # all that is checked there
         center, spread = self._center_and_spread(table)
         curve: ThresholdRule[Any] = BoxedCurve(losses, _box(center, self.band * spread))
-        return PricedCurve(curve, Price.nothing().plus(self.delta)) if self.paid else curve
+        return PricedCurve(curve, self.price) if self.paid else curve
 
     def banded(self, tables: tuple[Table, Table]) -> BootstrappedRatio:
         """The same fits, with levels and a band that are right for the rows of both samples."""

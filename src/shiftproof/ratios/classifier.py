@@ -10,6 +10,7 @@ It is a function of x, so that calibration and test points are weighed alike.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,10 +26,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from shiftproof import _checks
 from shiftproof._tables import Column, Table
 from shiftproof._types import FloatArray, IntArray
-from shiftproof.contracts import Assumption, Certainty
-from shiftproof.errors import InputError, ShiftproofError
+from shiftproof.contracts import UP_TO_ITS_ERROR, Assumption, Certainty
+from shiftproof.errors import InputError, ShiftproofError, ShiftWarning
 from shiftproof.ratios.encoding import Columns, Encoder
 from shiftproof.ratios.known import column_names, ratio_of_logs
 from shiftproof.ratios.plain import PlainRatio
@@ -48,7 +50,9 @@ class ClassifierRatio:
     Left out, the classifier is a logistic regression whose penalty is chosen by log loss, on
     standardised columns; and from a hundred columns on boosted trees with sigmoid calibration.
     A classifier of your own gets the same matrix (numbers standardised, gaps filled and marked,
-    categories one-hot, rare ones pooled); a scikit-learn `Pipeline` gets the table itself.
+    categories one-hot, rare ones pooled); a scikit-learn `Pipeline` gets the table itself. One
+    that answers 0 or 1 on the rows it was fitted to, as trees and nearest neighbours do, is warned
+    of: calibrate it, ``CalibratedClassifierCV(..., method="sigmoid")``.
 
     Parameters
     ----------
@@ -92,10 +96,8 @@ class ClassifierRatio:
                 "wrap it in CalibratedClassifierCV(..., method='sigmoid')",
             )
         object.__setattr__(self, "columns", column_names(self.columns))
-        if not isinstance(self.folds, int) or self.folds < 2:
-            raise InputError("folds", "a whole number of at least 2", f"{self.folds!r}", "say 5")
-        if not isinstance(self.seed, int) or not 0 <= self.seed < 2**32:
-            raise InputError("seed", "a whole number from 0 below 2**32", f"{self.seed!r}", "say 0")
+        _checks.whole("folds", self.folds, 2, "say 5")
+        _checks.seed(self.seed)
 
     def fit(self, source: object, target: object) -> FittedClassifierRatio:
         """Fit the classifier to inputs from both distributions, labels not needed.
@@ -108,7 +110,11 @@ class ClassifierRatio:
             Inputs from P'.
         """
         tables = Table.of("source", source), Table.of("target", target)
-        columns = Columns.of(*tables, self.columns)
+        return self.fit_as(Columns.of(*tables, self.columns), *tables)
+
+    def fit_as(self, columns: Columns, source: Table, target: Table) -> FittedClassifierRatio:
+        """As :meth:`fit`, where it is known already what the columns hold."""
+        tables = source, target
         for table in tables:
             if len(table) < self.folds:
                 raise InputError(
@@ -124,11 +130,12 @@ class ClassifierRatio:
         threads = 1 if len(is_target) < _SMALL else None
         with threadpool_limits(limits=threads, user_api="openmp"):
             model = self._fitted(self._model(matrix), matrix, is_target)
-            self._demand_overlap(model, matrix, is_target)
+            odds = _log_odds(model, matrix)
+            self._demand_overlap(model, odds, matrix, is_target)
         ledger = Ledger(columns.names).plus(ratio_source=tables[0], ratio_target=tables[1])
         sizes = len(tables[0]), len(tables[1])
-        alone = tuple(columns.only_in(*tables))
-        return FittedClassifierRatio(model, features, columns, sizes, ledger, alone)
+        cautions = (*_cautions_of(columns, *tables), *_cautions_of_odds(model, odds))
+        return FittedClassifierRatio(model, features, columns, sizes, ledger, cautions)
 
     def _features(self, columns: Columns, tables: Sequence[Table]) -> Any:
         return (
@@ -160,9 +167,11 @@ class ClassifierRatio:
         except (ValueError, TypeError) as cause:
             raise _unfit(model, cause) from cause
 
-    def _demand_overlap(self, model: Any, matrix: Any, is_target: IntArray) -> None:
+    def _demand_overlap(
+        self, model: Any, odds: FloatArray, matrix: Any, is_target: IntArray
+    ) -> None:
         """Raise where even rows that were held out are told apart without error."""
-        if auc(_log_odds(model, matrix), is_target) < 1:
+        if auc(odds, is_target) < 1:
             return
         # Calibration changes no order, and so no such error: what is calibrated is tried alone.
         alone = model.estimator if isinstance(model, CalibratedClassifierCV) else model
@@ -189,7 +198,7 @@ class FittedClassifierRatio(PlainRatio):
     reads: Columns
     sizes: tuple[int, int]
     made_from: Ledger
-    only_in_target: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -205,14 +214,11 @@ class FittedClassifierRatio(PlainRatio):
     def assumption(self) -> Assumption:
         """That the odds are right."""
         n_source, n_target = self.sizes
-        alone = ", ".join(self.only_in_target[:5])
-        caution = f"only in the target, where the ratio is a guess: {alone}"
         return Assumption(
             Certainty.ESTIMATED,
             f"w(x) by {type(self.model).__name__} from {n_source} source, {n_target} target rows",
-            "E[loss] <= alpha + Lmax TV(P', the estimated target), on average over calibration "
-            "draws and test points",
-            cautions=(caution,) if alone else (),
+            UP_TO_ITS_ERROR,
+            cautions=self.cautions,
         )
 
     def settled(self) -> ClassifierRatio:
@@ -229,6 +235,26 @@ class FittedClassifierRatio(PlainRatio):
     def _ratio(self, table: Table) -> FloatArray:
         logs = self.log_weights(table)
         return ratio_of_logs(logs, np.zeros_like(logs))
+
+
+def _cautions_of(columns: Columns, source: Table, target: Table) -> tuple[str, ...]:
+    """A sentence on categories that only the target shows."""
+    alone = ", ".join(columns.only_in(source, target)[:5])
+    return (f"only in the target, where the ratio is a guess: {alone}",) if alone else ()
+
+
+def _cautions_of_odds(model: Any, odds: FloatArray) -> tuple[str, ...]:
+    """A sentence, and a warning, on rows that the classifier claims to be sure of."""
+    sure = int(np.isinf(odds).sum())
+    if not sure:
+        return ()
+    caution = (
+        f"{type(model).__name__} gives {sure} of the {len(odds)} rows that it was fitted to a "
+        "probability of exactly 0 or 1, so a ratio of 0 or infinity: wrap it in "
+        "CalibratedClassifierCV(..., method='sigmoid')"
+    )
+    warnings.warn(caution, ShiftWarning, stacklevel=4)
+    return (caution,)
 
 
 def _unfit(model: Any, cause: Exception) -> InputError:

@@ -8,7 +8,8 @@ w scaled so that E_P w = 1, and m = E_P min(w, c), for every k >= 1 (split w at 
 
 Both factors are means over target inputs of numbers from 0 to 1, m = E_P' min(1, c / w), so a
 sample of unlabelled target inputs bounds them. Or, without a price in risk: draw points of ratio
-w > c with probability 1 - c / w, and give those the whole label space; then E_P'[loss] = m a.
+w > c with probability 1 - c / w, and give those the whole label space; where the loss is 0 on the
+whole label space E_P'[loss] = m a.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ import numpy as np
 from shiftproof import _checks, confidence
 from shiftproof._tables import Column, Table, row_count
 from shiftproof._types import FloatArray, KeyArray
-from shiftproof.contracts import Assumption, Certainty
+from shiftproof.contracts import UP_TO_ITS_ERROR, Assumption, Certainty
 from shiftproof.errors import InputError
-from shiftproof.keys import uniforms
+from shiftproof.keys import checked, uniforms
 from shiftproof.ratios.groups import stated
 from shiftproof.ratios.plain import PlainRatio
-from shiftproof.ratios.roles import Ledger
+from shiftproof.ratios.roles import Ledger, note_calibration
 from shiftproof.risk import DrawnCurve, LossCurves, Price, PricedCurve, RiskCurve
 
 #: The factors k whose prices are bounded at once; fixed before any data are seen.
@@ -67,12 +68,13 @@ class ClippedRatio:
     paid: bool = False
 
     def __post_init__(self) -> None:
-        repair = "clip the weights of a ratio, before bounds are put around it"
+        repair = "clip the weights of a ratio, before bounds or a price are put around it"
         _checks.instance("ratio", self.ratio, PlainRatio, repair)  # type: ignore[type-abstract]
         ceiling = _checks.scalar("ceiling", self.ceiling, "for example 20")
         if not 0 < ceiling < np.inf:
             raise InputError("ceiling", "a finite number above 0", f"{ceiling!r}", "for example 20")
         confidence.probability("delta", self.delta)
+        _checks.flag("paid", self.paid)
 
     def fit(self, target: object) -> PricedRatio:
         """The price, bounded from target inputs that nothing else was fitted to.
@@ -81,6 +83,12 @@ class ClippedRatio:
         ----------
         target : table or array (m, d)
             Unlabelled inputs from P', independent of the calibration examples and of the ratio.
+
+        Returns
+        -------
+        ratio
+            With `weights` and `curve`, the `price`, and the clipped weights alone as `point`. Its
+            weights have a price, so that it cannot be clipped again.
         """
         table, kept = self._kept(target)
         share = self.delta / (len(_FACTORS) + 1)
@@ -88,8 +96,7 @@ class ClippedRatio:
         m = confidence.mean_above(np.minimum(kept, 1.0), share)
         price = Price(np.array(_FACTORS) * m, masses)
         return PricedRatio(
-            self.ratio,
-            float(self.ceiling),
+            ClippedWeights(self.ratio, float(self.ceiling)),
             price.plus(self.delta) if self.paid else price,
             self.delta,
             self.paid,
@@ -98,6 +105,8 @@ class ClippedRatio:
 
     def randomized(self, target: object | None = None) -> DrawnRatio:
         """No price in risk: some points of large ratio are drawn to get the whole label space.
+
+        Applies to losses that are 0 on the whole label space; others are refused by `curve`.
 
         Parameters
         ----------
@@ -131,11 +140,42 @@ class ClippedRatio:
 
 
 @dataclass(frozen=True, eq=False)
-class PricedRatio(PlainRatio):
-    """A clipped ratio and its price, made by :meth:`ClippedRatio.fit`."""
+class ClippedWeights(PlainRatio):
+    """min(w, c) alone, what it leaves out not paid: for figures, and inside a rule that pays."""
 
     ratio: PlainRatio
     ceiling: float
+
+    @property
+    def columns(self) -> tuple[Column, ...] | None:
+        """The columns of the ratio that is clipped."""
+        return self.ratio.columns
+
+    @property
+    def ledger(self) -> Ledger:
+        """That of the ratio."""
+        return self.ratio.ledger
+
+    @property
+    def assumption(self) -> Assumption:
+        """That of the ratio, and nothing on what is cut off."""
+        one = self.ratio.assumption
+        basis = f"{one.basis}; clipped at {self.ceiling:.6g}"
+        return Assumption(Certainty.ESTIMATED, basis, UP_TO_ITS_ERROR, one.delta, one.cautions)
+
+    def calibration_weights(self, X: object, count: int) -> FloatArray:
+        """min(w, c) at calibration inputs."""
+        return np.minimum(self.ratio.calibration_weights(X, count), self.ceiling)
+
+    def _ratio(self, table: Table) -> FloatArray:
+        return np.minimum(self.ratio.weights(table), self.ceiling)
+
+
+@dataclass(frozen=True, eq=False)
+class PricedRatio:
+    """A clipped ratio and its price, made by :meth:`ClippedRatio.fit`."""
+
+    point: ClippedWeights
     price: Price
     delta: float
     paid: bool
@@ -144,7 +184,7 @@ class PricedRatio(PlainRatio):
     @property
     def columns(self) -> tuple[Column, ...] | None:
         """The columns of the ratio that is clipped."""
-        return self.ratio.columns
+        return self.point.columns
 
     @property
     def ledger(self) -> Ledger:
@@ -154,32 +194,23 @@ class PricedRatio(PlainRatio):
     @property
     def assumption(self) -> Assumption:
         """That the ratio is right; the price then is, with probability 1 - delta."""
-        one = self.ratio.assumption
-        certain = one.certainty is Certainty.GIVEN_WEIGHTS
-        return Assumption(
-            Certainty.CERTIFIED if certain else one.certainty,
-            f"{one.basis}; clipped at {self.ceiling:.6g}, what that costs is paid from alpha",
-            stated(self.delta, "target inputs", paid=self.paid),
-            self.delta,
-            one.cautions,
-        )
+        basis = f"{self.point.assumption.basis}, what that costs is paid from alpha"
+        return _counted(self.point.ratio.assumption, basis, self.delta, paid=self.paid)
 
-    def curve(self, losses: LossCurves, X: object) -> PricedCurve[Any]:  # type: ignore[override] # it runs below alpha
+    def weights(self, X: object, keys: KeyArray | None = None) -> FloatArray:
+        """min(w, c) at test points."""
+        return self.point.weights(X, keys)
+
+    def curve(self, losses: LossCurves, X: object) -> PricedCurve[Any]:
         """The curve of clipped weights, run at the level that keeps alpha.
 
         The level is ``curve.level(alpha)``; where nothing is left of alpha that is an error, which
         says what the smallest alpha is.
         """
-        weights = self.calibration_weights(X, len(losses))
-        return PricedCurve[Any](RiskCurve(losses, weights), self.price)
-
-    def calibration_weights(self, X: object, count: int) -> FloatArray:
-        """min(w, c) at calibration inputs."""
-        self.ledger.plus(calibration=Table.of("calibration inputs", X))
-        return np.minimum(self.ratio.calibration_weights(X, count), self.ceiling)
-
-    def _ratio(self, table: Table) -> FloatArray:
-        return np.minimum(self.ratio.weights(table), self.ceiling)
+        table = Table.of("calibration inputs", X)
+        curve = self.point.curve(losses, table)
+        note_calibration(self.ledger.only("price_target"), table)
+        return PricedCurve[Any](curve, self.price)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,15 +244,9 @@ class DrawnRatio:
         )
         if self.delta is None:
             promise = "E[loss] <= alpha, on average over calibration draws, test points and draws"
+            promise = one.with_promise(promise)
             return Assumption(one.certainty, basis, promise, one.delta, one.cautions)
-        certain = one.certainty is Certainty.GIVEN_WEIGHTS
-        return Assumption(
-            Certainty.CERTIFIED if certain else one.certainty,
-            basis,
-            stated(self.delta, "target inputs", paid=self.paid),
-            self.delta,
-            one.cautions,
-        )
+        return _counted(one, basis, self.delta, paid=self.paid)
 
     def weights(self, X: object, keys: KeyArray | None = None) -> FloatArray:
         """min(w, c) at test points; inf where the point is drawn.
@@ -240,15 +265,23 @@ class DrawnRatio:
                 "none",
                 "the rule draws at random: pass keys.row_keys(seed, 'prediction', ids)",
             )
-        chance = uniforms(np.asarray(keys, dtype=np.uint64))
-        _checks.vector("keys", chance, length=len(w))
+        chance = uniforms(checked(keys, len(w)))
         with np.errstate(divide="ignore"):
             stays = chance <= self.ceiling / w
         return np.where(stays, np.minimum(w, self.ceiling), np.inf)
 
     def curve(self, losses: LossCurves, X: object) -> DrawnCurve:
         """The curve of clipped weights, run at alpha divided by the kept share."""
-        self.ledger.plus(calibration=Table.of("calibration inputs", X))
-        w = np.minimum(self.ratio.calibration_weights(X, len(losses)), self.ceiling)
+        table = Table.of("calibration inputs", X)
+        w = np.minimum(self.ratio.calibration_weights(table, len(losses)), self.ceiling)
+        note_calibration(self.ledger.only("price_target"), table)
         left_out = self.delta if self.paid and self.delta is not None else 0.0
         return DrawnCurve(RiskCurve(losses, w), self.kept, left_out)
+
+
+def _counted(one: Assumption, basis: str, delta: float, *, paid: bool) -> Assumption:
+    """What a number counted on target inputs promises, if the ratio promises `one`."""
+    known = one.certainty is Certainty.GIVEN_WEIGHTS
+    promise = one.with_promise(stated(delta, "target inputs", paid=paid))
+    certainty = Certainty.CERTIFIED if known else one.certainty
+    return Assumption(certainty, basis, promise, delta, one.cautions)

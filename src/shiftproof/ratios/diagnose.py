@@ -14,8 +14,10 @@ from shiftproof._types import FloatArray
 from shiftproof.contracts import Certainty
 from shiftproof.errors import InputError
 from shiftproof.ratios.encoding import Columns, Encoder
+from shiftproof.ratios.known import column_names
 from shiftproof.ratios.plain import PlainRatio
 from shiftproof.ratios.separation import Separation
+from shiftproof.risk import Price
 
 #: Above it a mean of weights settles too slowly to be relied on (Vehtari and others 2024).
 _HEAVY = 0.7
@@ -52,6 +54,9 @@ class Diagnosis:
 
     Attributes
     ----------
+    judged : str
+        The weights that the figures are of. A ratio with bounds is judged by the weights in their
+        middle, a clipped one by its clipped weights.
     effective_size : Figure
         (sum W)^2 / sum W^2 on the source.
     largest_ratio : Figure
@@ -68,14 +73,15 @@ class Diagnosis:
         The largest standardised difference of a column's means, target against source, and target
         against weighted source.
     auc_before, auc_after : Figure
-        Of a classifier, target against source, and target against weighted source.
+        Of a classifier, target against source, and target against weighted source. Of samples that
+        are alike fewer than one in ten are said to be told apart.
     outside_support : Figure
         The share of target rows with an infinite ratio.
     outside_range : Figure
         The share of target rows with an input beyond those of all source rows.
     smallest_alpha, smallest_alpha_everywhere : Figure
-        The smallest level with finite sets by the paper's rule, for half of the target rows, and
-        for all.
+        The smallest alpha with finite sets by the paper's rule, for half of the target rows, and
+        for all; what a clipped or bounded ratio pays of alpha is counted in.
     differences : dict
         Standardised differences before and after weighting, for every column of the comparison.
 
@@ -105,6 +111,7 @@ class Diagnosis:
     outside_range: Figure
     smallest_alpha: Figure
     smallest_alpha_everywhere: Figure
+    judged: str
     differences: dict[str, tuple[float, float]] = field(repr=False)
 
     @property
@@ -125,10 +132,11 @@ class Diagnosis:
 
     def __str__(self) -> str:
         wide = max(map(len, self.figures))
-        return "\n".join(
+        lines = (
             f"{name.replace('_', ' '):<{wide}} {figure.value:>9.4g}  {figure.sentence}"
             for name, figure in self.figures.items()
         )
+        return "\n".join([f"weights: {self.judged}", *lines])
 
 
 def diagnose(
@@ -147,7 +155,7 @@ def diagnose(
 
     Parameters
     ----------
-    ratio : a ratio with numbers for weights, or with bounds around such a ratio
+    ratio : a ratio with numbers for weights, clipped or not, or with bounds around such a ratio
     source, target : table or array
         Inputs from both distributions.
     bound : float
@@ -166,9 +174,13 @@ def diagnose(
     >>> source, target = rng.integers(0, 2, 500), np.ones(100)
     >>> ratio = shp.GroupRatio(0, source={0: 0.5, 1: 0.5}, target={0: 0.0, 1: 1.0})
     >>> print(shp.diagnose(ratio, source, target).auc_after.sentence)
-    weighted source rows are not told from target rows (.5 is a guess; standard error 0.033)
+    weighted source rows are not told from target rows (.5 is a guess; standard error 0.048)
     """
-    weigher = _point(ratio)
+    weigher, names = _point(ratio), column_names(columns)
+    limit = _checks.bound_of(bound)
+    _checks.seed(seed)
+    if n_cal is not None:
+        _checks.whole("n_cal", n_cal, 1, "pass the number of labels")
     tables = Table.of("source", source), Table.of("target", target)
     for table in tables:
         if len(table) < _FEWEST:
@@ -185,16 +197,16 @@ def diagnose(
             "by this ratio no source row has a counterpart in the target",
         )
     rows = len(on_source) if n_cal is None else n_cal
-    if rows < 1:
-        raise InputError("n_cal", "at least 1", f"{rows!r}", "pass the number of labels")
-    limit = _checks.bound_of(bound)
-    compared = columns or weigher.columns or None
+    compared = names if names is not None else weigher.columns or None
     encoder = Encoder.of(Columns.of(*tables, compared), tables)
     points = encoder(tables[0]), encoder(tables[1])
     before = Separation.of(*points, seed=seed)
     after = Separation.of(*points, on_source, seed=seed)
     differences = _differences(encoder.labels, *points, on_source)
-    levels = limit * _smallest_levels(on_source, on_target, rows)
+    price = getattr(ratio, "price", Price.nothing())
+    alphas = _paid(price, limit * _smallest_levels(on_source, on_target, rows), limit)
+    paying = ", its price included" if price.smallest_alpha(limit) else ""
+    half, everywhere = f"half of the target rows{paying}", f"all target rows{paying}"
     return Diagnosis(
         **_figures_of_weights(on_source, on_target),
         moved_mass=_moved(on_source, before),
@@ -204,8 +216,9 @@ def diagnose(
         auc_after=_auc(after, "weighted source rows"),
         outside_support=_outside_support(on_target),
         outside_range=_outside_range(*points),
-        smallest_alpha=_level(float(np.median(levels)), limit, rows, "half of the target rows"),
-        smallest_alpha_everywhere=_level(float(levels.max()), limit, rows, "all target rows"),
+        smallest_alpha=_level(float(np.median(alphas)), limit, rows, half),
+        smallest_alpha_everywhere=_level(float(alphas.max()), limit, rows, everywhere),
+        judged=weigher.assumption.basis,
         differences=differences,
     )
 
@@ -326,8 +339,7 @@ def _largest_difference(
 
 
 def _auc(found: Separation, which: str) -> Figure:
-    told = abs(found.auc - 0.5) > 2 * found.auc_error
-    verdict = "are told from" if told else "are not told from"
+    verdict = "are told from" if found.is_told else "are not told from"
     return Figure(
         found.auc,
         Certainty.ESTIMATED,
@@ -361,6 +373,11 @@ def _smallest_levels(on_source: FloatArray, on_target: FloatArray, rows: int) ->
     total = on_source.sum() / len(on_source) * rows
     finite = np.where(np.isinf(on_target), 0.0, on_target)
     return np.where(np.isinf(on_target), 1.0, finite / (total + finite))
+
+
+def _paid(price: Price, levels: FloatArray, bound: float) -> FloatArray:
+    """The alpha that leaves each level: min over k of factor_k a + Lmax mass_k."""
+    return levels if math.isinf(bound) else price.risk(levels, bound=bound)
 
 
 def _level(value: float, bound: float, rows: int, which: str) -> Figure:

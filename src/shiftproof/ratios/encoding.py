@@ -11,7 +11,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from shiftproof._tables import Column, Table, row_count
@@ -26,7 +25,9 @@ _RARE = 5
 class Columns:
     """What the columns of two samples are: numbers, with or without gaps, or categories.
 
-    Fixed when a ratio is fitted; every later table is read in the same way.
+    Fixed when a ratio is fitted; every later table is read in the same way. Fits to parts of the
+    samples read them as the whole: a category or a gap that a part does not show is known all the
+    same.
     """
 
     names: tuple[Column, ...]
@@ -34,6 +35,7 @@ class Columns:
     gaps: tuple[Column, ...]
     categories: dict[Column, frozenset[str | None]]
     kind: Any  # the narwhals implementation of the source; None for arrays
+    width: int | None  # where all columns are read, so many there are
 
     @classmethod
     def of(cls, source: Table, target: Table, columns: Sequence[Column] | None) -> Columns:
@@ -70,7 +72,8 @@ class Columns:
                 "source and target", "a column that varies", "constant columns", "name other inputs"
             )
         kind = source.source.implementation if isinstance(source.source, nw.DataFrame) else None
-        return cls(names, tuple(numeric), tuple(gaps), categories, kind)
+        width = len(names) if columns is None else None
+        return cls(names, tuple(numeric), tuple(gaps), categories, kind, width)
 
     def read(self, table: Table) -> dict[Column, Any]:
         """Every column in the kind that it had when fitted: float64, or text with None."""
@@ -81,6 +84,7 @@ class Columns:
                 table.what, expected, got, "pass the kind that the ratio was fitted on"
             )
         table.require(self.names)
+        table.require_width(self.width)
         row_count(table, "pass inputs")
         found: dict[Column, Any] = {}
         for name in self.names:
@@ -133,48 +137,64 @@ class Columns:
 class Encoder:
     """Columns to a matrix: numbers standardised, gaps filled and marked, categories one-hot.
 
-    Scikit-learn's own transformers, fitted on both samples together.
+    Scikit-learn's own transformers, fitted on both samples together. Each gap column has its mark
+    and each category is known, whether the samples show one or not.
     """
 
     columns: Columns
-    numbers: Any
+    filled: Any
+    scaled: Any
     one_hot: Any
 
     @classmethod
     def of(cls, columns: Columns, tables: Sequence[Table]) -> Encoder:
         """Fitted on the rows of all tables."""
-        filled = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        numbers = make_pipeline(filled, StandardScaler())
-        one_hot = OneHotEncoder(min_frequency=_RARE, sparse_output=False)
+        filled = SimpleImputer(strategy="median", keep_empty_features=True)
+        one_hot = OneHotEncoder(
+            categories=[sorted(known, key=_missing_last) for known in columns.categories.values()],
+            min_frequency=_RARE,
+            sparse_output=False,
+        )
+        encoder = cls(columns, filled, StandardScaler(), one_hot)
         found = [columns.read(table) for table in tables]
         if columns.numeric:
-            numbers.fit(np.vstack([_matrix(each, columns.numeric, float) for each in found]))
+            raw = np.vstack([_matrix(each, columns.numeric, float) for each in found])
+            filled.fit(raw)
+            encoder.scaled.fit(encoder._with_marks(raw))
         if columns.categories:
             names = tuple(columns.categories)
             one_hot.fit(np.vstack([_matrix(each, names, object) for each in found]))
-        return cls(columns, numbers, one_hot)
+        return encoder
 
     def __call__(self, table: Table) -> FloatArray:
         """The matrix of a table, one row for each of its rows."""
         found, parts = self.columns.read(table), []
         if self.columns.numeric:
-            parts.append(self.numbers.transform(_matrix(found, self.columns.numeric, float)))
+            raw = _matrix(found, self.columns.numeric, float)
+            parts.append(self.scaled.transform(self._with_marks(raw)))
         if self.columns.categories:
             names = tuple(self.columns.categories)
             parts.append(self.one_hot.transform(_matrix(found, names, object)))
         return np.hstack(parts)
 
+    def _with_marks(self, raw: FloatArray) -> FloatArray:
+        """Numbers, gaps filled, and a column of marks for each column that may have gaps."""
+        places = [self.columns.numeric.index(name) for name in self.columns.gaps]
+        return np.hstack([self.filled.transform(raw), np.isnan(raw[:, places])])
+
     @property
     def labels(self) -> list[str]:
         """What each column of the matrix is."""
-        found: list[str] = []
-        if self.columns.numeric:
-            names = [str(name) for name in self.columns.numeric]
-            found += list(self.numbers.get_feature_names_out(names))
+        found = [str(name) for name in self.columns.numeric]
+        found += [f"missing {name}" for name in self.columns.gaps]
         if self.columns.categories:
             names = [str(name) for name in self.columns.categories]
             found += list(self.one_hot.get_feature_names_out(names))
         return found
+
+
+def _missing_last(category: str | None) -> tuple[bool, str]:
+    return category is None, category or ""
 
 
 def _matrix(found: dict[Column, Any], names: Sequence[Column], kind: type) -> Any:

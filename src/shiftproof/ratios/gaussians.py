@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 from shiftproof import _checks
 from shiftproof._tables import Column, Table, row_count
 from shiftproof._types import FloatArray
-from shiftproof.contracts import Assumption, Certainty
+from shiftproof.contracts import UP_TO_ITS_ERROR, Assumption, Certainty
 from shiftproof.errors import InputError
 from shiftproof.ratios.known import Density, DensityRatio, column_names
 from shiftproof.ratios.roles import Ledger
@@ -79,7 +79,8 @@ class GaussianRatio:
                 "leave out constant and repeated columns",
             ) from cause
         ledger = Ledger(tuple(names)).plus(ratio_source=tables[0], ratio_target=tables[1])
-        return FittedGaussians(target_law, source_law, ledger)
+        width = len(names) if self.columns is None else None
+        return FittedGaussians(target_law, source_law, ledger, width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +102,14 @@ class FittedGaussians(DensityRatio):
     """The ratio of two fitted Gaussians, made by :class:`GaussianRatio`."""
 
     fitted_to: Ledger
+    width: int | None  # where all columns are read, so many there are
 
-    def __init__(self, target: Density, source: Density, fitted_to: Ledger) -> None:
+    def __init__(
+        self, target: Density, source: Density, fitted_to: Ledger, width: int | None
+    ) -> None:
         super().__init__(target, source, fitted_to.columns)
         object.__setattr__(self, "fitted_to", fitted_to)
+        object.__setattr__(self, "width", width)
 
     @property
     def ledger(self) -> Ledger:
@@ -114,7 +119,13 @@ class FittedGaussians(DensityRatio):
     @property
     def assumption(self) -> Assumption:
         """That both laws are Gaussian, with the fitted moments."""
-        return Assumption(Certainty.ESTIMATED, "both input laws are Gaussian as fitted")
+        return Assumption(
+            Certainty.ESTIMATED, "both input laws are Gaussian as fitted", UP_TO_ITS_ERROR
+        )
+
+    def _ratio(self, table: Table) -> FloatArray:
+        table.require_width(self.width)
+        return super()._ratio(table)
 
 
 def _points(table: Table, names: Sequence[Column]) -> FloatArray:

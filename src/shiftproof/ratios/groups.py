@@ -15,10 +15,10 @@ from shiftproof import _checks
 from shiftproof._tables import Column, Table, row_count
 from shiftproof._types import ArrayLike, FloatArray, IntArray, KeyArray, ObjectArray
 from shiftproof.confidence import probability, rate_interval
-from shiftproof.contracts import Assumption, Certainty
+from shiftproof.contracts import UP_TO_ITS_ERROR, Assumption, Certainty
 from shiftproof.errors import InputError
 from shiftproof.ratios.plain import PlainRatio
-from shiftproof.ratios.roles import Ledger, row_digests
+from shiftproof.ratios.roles import Ledger, note_calibration
 from shiftproof.risk import (
     BoxedCurve,
     CoherentBox,
@@ -101,7 +101,8 @@ class GroupRatio(PlainRatio):
         The column with the labels of groups; or a function from the inputs, as they came, to them.
     source, target : mapping, Counts or table
         Rates that are known or supposed, a mapping that sums to 1; or how often each group was
-        counted; or a table of inputs, to be counted here.
+        counted; or a table of inputs, to be counted here. What was counted has to share a group
+        with the other side.
 
     Examples
     --------
@@ -147,14 +148,12 @@ class GroupRatio(PlainRatio):
         for name, given in (("source", source), ("target", target)):
             rates = dict(given) if isinstance(given, Mapping) else given
             if not isinstance(given, (Mapping, Counts)):
-                table = Table.of(name, given)
-                row_count(table, "pass inputs to count, or rates")
+                table = _table_to_count(name, given)
                 rates = self._counted(table)
-                if len(np.unique(row_digests(table))) > len(rates.of):  # rows, not mere labels
-                    ledger = ledger.plus(**{f"ratio_{name}": table})
+                ledger = _noted(ledger, f"ratio_{name}", table, len(rates.of))
             object.__setattr__(self, name, rates)
         object.__setattr__(self, "made_from", ledger)
-        self._rates_of("source")  # checked here, once
+        self._demand_a_common_group()
 
     @property
     def columns(self) -> tuple[Column, ...] | None:
@@ -185,6 +184,7 @@ class GroupRatio(PlainRatio):
         return Assumption(
             Certainty.ESTIMATED if counted else Certainty.GIVEN_WEIGHTS,
             "; ".join([*basis, "inputs of one group alike in source and target"]),
+            UP_TO_ITS_ERROR if counted else Assumption.promise,
             cautions=(alone,) if self.outside else (),
         )
 
@@ -212,8 +212,12 @@ class GroupRatio(PlainRatio):
         array([1.8, 0.2])
         """
         other = GroupRatio(self.group, source=self.source, target=target)
-        counted = {k: v for k, v in self.made_from.digests.items() if k == "ratio_source"}
-        ledger = Ledger(None, counted | dict(other.made_from.digests))
+        ledger = self.made_from.only("ratio_source")
+        if not ledger.digests:
+            return other
+        if not isinstance(target, (Mapping, Counts)):
+            table = _table_to_count("target", target)
+            ledger = _noted(ledger, "ratio_target", table, len(self._counted(table).of))
         object.__setattr__(other, "made_from", ledger)
         return other
 
@@ -281,6 +285,20 @@ class GroupRatio(PlainRatio):
                 "groups with a source rate above 0",
                 f"rows in {_listed(absent)}",
                 "these rows show that the source has the group: mend its rate",
+            )
+
+    def _demand_a_common_group(self) -> None:
+        """Raise where what was counted on one side is nothing that the other side knows."""
+        source, target = (self._rates_of(name) for name in _BOTH)
+        counted = [name for name in _BOTH if isinstance(getattr(self, name), Counts)]
+        if counted and not set(source) & set(target):
+            name = counted[-1]
+            seen, known = (target, source) if name == "target" else (source, target)
+            raise InputError(
+                name,
+                f"rows in some of the groups {_listed(list(known))}",
+                f"the groups {_listed(list(seen))}",
+                "rates go in as a mapping, for example {0: .9, 1: .1}; else spell groups alike",
             )
 
     def _counted(self, table: Table) -> Counts:
@@ -370,6 +388,7 @@ class GroupIntervals:
 
     def __post_init__(self) -> None:
         probability("delta", self.delta)
+        _checks.flag("paid", self.paid)
         if not self.counted:
             raise InputError(
                 "source and target",
@@ -392,6 +411,11 @@ class GroupIntervals:
     def point(self) -> GroupRatio:
         """The ratio that the bounds are around."""
         return self.ratio
+
+    @property
+    def price(self) -> Price:
+        """Delta where it is paid from alpha; nothing where it stands beside it."""
+        return Price.nothing().plus(self.delta if self.paid else 0.0)
 
     @property
     def counted(self) -> list[str]:
@@ -457,13 +481,13 @@ class GroupIntervals:
                 table.what, f"{len(losses)} rows, one per loss", f"{len(table)}", "the same rows"
             )
         if not self.paid:  # what is paid from alpha holds whatever the counts have seen
-            self.ledger.plus(calibration=table)
+            note_calibration(self.ledger, table)
         self.ratio.demand_support(table)
         box = self._box(self.ratio.known_codes(table))
         curve: ThresholdRule[Any] = (
             CoherentCurve(losses, box) if isinstance(box, CoherentBox) else BoxedCurve(losses, box)
         )
-        return PricedCurve(curve, Price.nothing().plus(self.delta)) if self.paid else curve
+        return PricedCurve(curve, self.price) if self.paid else curve
 
     def _box(self, codes: IntArray) -> CoherentBox | WeightBox:
         (low, high), (bottom, top) = self.bounds("source"), self.bounds("target")
@@ -489,6 +513,30 @@ class GroupIntervals:
 
 
 _BOTH = ("source", "target")
+
+
+def _table_to_count(name: str, given: object) -> Table:
+    """Rows to count; an error for a series of rates or counts, whose index are the groups."""
+    index, kind = getattr(given, "index", None), getattr(getattr(given, "dtype", None), "kind", "")
+    labelled = index is not None and getattr(given, "ndim", 0) == 1 and kind in ("i", "u", "f")
+    if labelled and list(index) != list(range(len(index))):  # type: ignore[arg-type]
+        raise InputError(
+            name,
+            "rates as a mapping, Counts, or inputs to count",
+            "a series of numbers with an index of its own",
+            "rates go in as dict(series), counts as Counts(dict(series)), labels as "
+            "series.to_numpy()",
+        )
+    table = Table.of(name, given)
+    row_count(table, "pass inputs to count, or rates")
+    return table
+
+
+def _noted(ledger: Ledger, role: str, table: Table, groups: int) -> Ledger:
+    """With the rows that were counted, unless they are mere labels, which all samples share."""
+    alone = Ledger().plus(**{role: table}).digests[role]
+    rows = alone is not None and len(np.unique(alone)) > groups
+    return ledger.plus(**{role: table}) if rows else ledger
 
 
 def stated(delta: float, what: str, *, paid: bool) -> str:

@@ -23,9 +23,10 @@ except ModuleNotFoundError as cause:  # pragma: no cover - the tests install it
         "kernel ratios need the package densratio: pip install 'shiftproof[kernels]'"
     ) from cause
 
+from shiftproof import _checks
 from shiftproof._tables import Column, Table
 from shiftproof._types import FloatArray
-from shiftproof.contracts import Assumption, Certainty
+from shiftproof.contracts import UP_TO_ITS_ERROR, Assumption, Certainty
 from shiftproof.errors import InputError, ShiftWarning
 from shiftproof.ratios.encoding import Columns, Encoder
 from shiftproof.ratios.known import column_names
@@ -67,11 +68,10 @@ class KernelRatio(ABC):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        column_names(self.columns)
+        object.__setattr__(self, "columns", column_names(self.columns))
         for name in ("kernels", "rows"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 2:
-                raise InputError(name, "a whole number of at least 2", f"{value!r}", "say 100")
+            _checks.whole(name, getattr(self, name), 2, "say 100")
+        _checks.seed(self.seed)
 
     @abstractmethod
     def _estimate(self, target: FloatArray, source: FloatArray) -> Any:
@@ -88,7 +88,11 @@ class KernelRatio(ABC):
             Inputs from P'.
         """
         tables = Table.of("source", source), Table.of("target", target)
-        columns = Columns.of(*tables, self.columns)
+        return self.fit_as(Columns.of(*tables, self.columns), *tables)
+
+    def fit_as(self, columns: Columns, source: Table, target: Table) -> FittedKernels:
+        """As :meth:`fit`, where it is known already what the columns hold."""
+        tables = source, target
         for table in tables:
             if len(table) < _FEWEST:
                 raise InputError(
@@ -112,7 +116,7 @@ class KernelRatio(ABC):
         caution = _collapse(fitted, matrices, self.seed)
         if not caution:
             return fitted
-        warnings.warn(caution, ShiftWarning, stacklevel=2)
+        warnings.warn(caution, ShiftWarning, stacklevel=3)
         return fitted.with_caution(caution)
 
 
@@ -190,8 +194,7 @@ class FittedKernels(PlainRatio):
         return Assumption(
             Certainty.ESTIMATED,
             f"w(x) by {self.method}, {len(self.heights)} Gaussian kernels",
-            "E[loss] <= alpha + Lmax TV(P', the estimated target), on average over calibration "
-            "draws and test points",
+            UP_TO_ITS_ERROR,
             cautions=(self.caution,) if self.caution else (),
         )
 
@@ -241,7 +244,7 @@ def _collapse(ratio: FittedKernels, matrices: Sequence[FloatArray], seed: int) -
 def _seeded(seed: int) -> Iterator[None]:
     """Densratio draws from numpy's global state: set for a moment, and put back."""
     before = np.random.get_state()  # noqa: NPY002
-    np.random.seed(seed % 2**32)  # noqa: NPY002
+    np.random.seed(seed)  # noqa: NPY002
     try:
         with np.errstate(divide="ignore", invalid="ignore"):  # log 0 in figures that are not used
             yield

@@ -9,7 +9,7 @@ from shiftproof._tables import Column, Table
 from shiftproof._types import ArrayLike, FloatArray, KeyArray
 from shiftproof.contracts import Assumption
 from shiftproof.errors import InputError
-from shiftproof.ratios.roles import Ledger
+from shiftproof.ratios.roles import Ledger, note_calibration
 from shiftproof.risk import LossCurves, RiskCurve
 
 _CALIBRATION = "calibration inputs"
@@ -37,8 +37,11 @@ class PlainRatio(ABC):
 
     @property
     def ledger(self) -> Ledger:
-        """The rows that the ratio was made from; of none for a ratio that is known."""
-        return Ledger()
+        """The rows that the ratio was made from; of none for a ratio that is known.
+
+        ``ratio.ledger.plus(calibration=X)`` says what they share with calibration inputs.
+        """
+        return Ledger(self.columns or None)
 
     @abstractmethod
     def _ratio(self, table: Table) -> ArrayLike:
@@ -59,6 +62,9 @@ class PlainRatio(ABC):
     def curve(self, losses: LossCurves, X: object) -> RiskCurve:
         """The risk curve of calibration examples with these inputs, weighed by w.
 
+        An error where they are the rows that the ratio was made from, a ShiftWarning where some
+        of them are.
+
         Parameters
         ----------
         losses : LossCurves
@@ -74,8 +80,7 @@ class PlainRatio(ABC):
             raise InputError(
                 _CALIBRATION, f"{count} rows, one per loss", f"{len(table)}", "pass the same rows"
             )
-        if self.ledger.digests:  # else no column needs to be read
-            self.ledger.plus(calibration=table)
+        note_calibration(self.ledger, table)
         return _checks.calibration_weights(
             f"weights of the {_CALIBRATION}", self._checked(table), count
         )

@@ -2,12 +2,15 @@
 
 Training, ratio fitting, calibration and evaluation want different rows. Real data holds true
 duplicates, so a shared row is a figure to read and not an error; two roles with the very same rows
-are one, where the promise needs two.
+are one, where the promise needs two. What rows repeat inside a role says how many two roles may
+share by chance: discrete inputs share all of them, and it means nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -16,7 +19,7 @@ import numpy as np
 
 from shiftproof._tables import Array, Column, Table, numbers_in
 from shiftproof._types import IntArray, KeyArray
-from shiftproof.errors import InputError
+from shiftproof.errors import InputError, ShiftWarning
 from shiftproof.keys import split_mix
 
 #: What a shared row spoils, by the two roles that share it. Other pairs do no harm.
@@ -88,6 +91,11 @@ class Overlap:
         Their part of `second`.
     consequence : str
         What that spoils; empty where it does no harm.
+    by_chance : float
+        So many rows would be shared by true duplicates alone: rows of `second` times the share of
+        rows that repeat inside one of the roles.
+    comparable : bool
+        False where one of the roles lacks a column that is compared; no rows are counted then.
 
     Examples
     --------
@@ -102,11 +110,24 @@ class Overlap:
     rows: int
     share: float
     consequence: str
+    by_chance: float = 0.0
+    comparable: bool = True
+
+    @property
+    def is_more_than_chance(self) -> bool:
+        """Whether more rows are shared than true duplicates would make, by three deviations."""
+        return self.rows > self.by_chance + 3 * math.sqrt(self.by_chance)
 
     def __str__(self) -> str:
         roles = (_spelled(self.second), _spelled(self.first))
+        if not self.comparable:
+            return f"{roles[0]} and {roles[1]} are not comparable: a compared column is missing"
         sentence = f"{self.rows} rows ({self.share:.1%}) of {roles[0]} are also in {roles[1]}"
-        return f"{sentence}: {self.consequence}" if self.consequence and self.rows else sentence
+        if not self.rows or not self.consequence:
+            return sentence
+        if not self.is_more_than_chance:
+            return f"{sentence}, no more than rows that repeat by themselves make"
+        return f"{sentence}: {self.consequence}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +135,17 @@ class Ledger:
     """Which rows played which role, and what they share.
 
     Roles that are known: training, crossfit_source, crossfit_target, ratio_source, ratio_target,
-    price_target, calibration, evaluation. A row is the values of the columns that are compared;
-    labels are best left in, where all roles have them.
+    price_target, calibration, evaluation. A row is the values of the columns that are compared, by
+    name and in any order; labels are best left in, where all roles have them.
+
+    The ledger of a ratio holds the rows that it was made from. ``ratio.ledger.plus(calibration=X)``
+    says what they share with the calibration inputs.
 
     Parameters
     ----------
     columns : sequence, optional
-        The columns to compare; all where left out.
+        The columns to compare; where left out those of the first table that comes, but for columns
+        of lists.
 
     Examples
     --------
@@ -133,41 +158,61 @@ losses are too small: thresholds are too small
     """
 
     columns: tuple[Column, ...] | None = None
-    digests: Mapping[str, KeyArray] = field(default_factory=dict)
+    digests: Mapping[str, KeyArray | None] = field(default_factory=dict)
 
     def plus(self, **tables: object) -> Ledger:
         """With further roles; an error where two that have to differ are the same rows."""
-        found = dict(self.digests)
+        found, columns = dict(self.digests), self.columns
         for role, X in tables.items():
             if role not in _ROLES:
                 raise InputError("role", f"one of {', '.join(_ROLES)}", role, "rename it")
-            found[role] = np.sort(row_digests(X, self.columns))
-        ledger = Ledger(self.columns, found)
+            table = Table.of(role, X)
+            columns = table.flat_names if columns is None else columns
+            found[role] = _digests_if_any(table, columns)
+        ledger = Ledger(columns, found)
         for first, second in ledger._pairs():
-            same = np.array_equal(found[first], found[second])
-            if same and len(found[first]) and (first, second) in _HARM:
+            one, other = found[first], found[second]
+            if one is None or other is None or not len(one) or (first, second) not in _HARM:
+                continue
+            if np.array_equal(one, other):
                 raise InputError(
                     f"rows for {_spelled(second)}",
                     f"other rows than those for {_spelled(first)}",
-                    f"the same {len(found[first])} rows",
+                    f"the same {len(one)} rows",
                     f"{_HARM[first, second]}; split the data first",
                 )
         return ledger
+
+    def only(self, *roles: str) -> Ledger:
+        """With these roles alone, of those that are there."""
+        kept = {role: rows for role, rows in self.digests.items() if role in roles}
+        return Ledger(self.columns, kept)
 
     @property
     def overlaps(self) -> tuple[Overlap, ...]:
         """Every pair of roles, with the rows that it shares."""
         return tuple(self._overlap(first, second) for first, second in self._pairs())
 
+    def warn_of(self, role: str) -> None:
+        """A ShiftWarning for each role that this one shares rows with, where that does harm."""
+        for overlap in self.overlaps:
+            harms = overlap.second == role and (overlap.first, role) in _HARM
+            if harms and overlap.is_more_than_chance:
+                warnings.warn(str(overlap), ShiftWarning, stacklevel=5)
+
     def __str__(self) -> str:
-        shared = [str(overlap) for overlap in self.overlaps if overlap.rows]
-        return "\n".join(shared) or f"no shared rows among {len(self.digests)} roles"
+        told = [str(each) for each in self.overlaps if each.rows or not each.comparable]
+        return "\n".join(told) or f"no shared rows among {len(self.digests)} roles"
 
     def _overlap(self, first: str, second: str) -> Overlap:
-        one, other = self.digests[first], self.digests[second]
-        rows = int(np.isin(other, one).sum())
         consequence = (_HARM | _BY_DESIGN).get((first, second), "")
-        return Overlap(first, second, rows, rows / len(other) if len(other) else 0.0, consequence)
+        one, other = self.digests[first], self.digests[second]
+        if one is None or other is None:
+            return Overlap(first, second, 0, 0.0, consequence, comparable=False)
+        rows = int(np.isin(other, one).sum())
+        share = rows / len(other) if len(other) else 0.0
+        chance = len(other) * max(_repeated(one), _repeated(other))
+        return Overlap(first, second, rows, share, consequence, chance)
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
         return combinations([role for role in _ROLES if role in self.digests], 2)
@@ -183,6 +228,26 @@ _ROLES = (
     "calibration",
     "evaluation",
 )
+
+
+def note_calibration(ledger: Ledger, table: Table) -> None:
+    """Raise where calibration rows are those of a role that spoils them; warn where some are."""
+    if ledger.digests:  # else no column needs to be read
+        ledger.plus(calibration=table).warn_of("calibration")
+
+
+def _digests_if_any(table: Table, columns: Sequence[Column]) -> KeyArray | None:
+    """Sorted digests of these columns; None where the table does not have them."""
+    there = bool(columns) and set(columns) <= set(table.names)
+    if not there or any(table.is_nested(name) for name in columns):
+        return None
+    return np.sort(row_digests(table, columns))
+
+
+def _repeated(rows: KeyArray) -> float:
+    """The share of rows that occur again among the others of their role."""
+    times = np.unique(rows, return_counts=True)[1]
+    return float(times[times > 1].sum() / max(len(rows), 1))
 
 
 def folds_of(table: Table, columns: Sequence[Column] | None, folds: int, seed: int) -> IntArray:

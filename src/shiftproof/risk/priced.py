@@ -205,20 +205,28 @@ class PricedCurve(ThresholdRule[Weights]):
     def __repr__(self) -> str:
         return f"PricedCurve({self.curve!r}, {self.price!r})"
 
-    def level(self, alpha: ArrayLike) -> FloatArray:
-        """The level at which the curve is run to keep alpha; an error where nothing is left."""
+    def level(self, alpha: ArrayLike, *, worst: float | LossCurves = 0.0) -> FloatArray:
+        """The level at which the curve is run to keep alpha; an error where nothing is left.
+
+        What is left out may lose as much as a test point: Lmax is the bound of the losses, or that
+        of `worst` where it is larger.
+        """
         wanted = _checks.risk_level(alpha, self.losses.bound)
-        level = self.price.level(wanted, bound=self.losses.bound)
+        given = worst.bound if isinstance(worst, LossCurves) else worst
+        bound = max(
+            self.losses.bound,
+            _checks.scalar("worst", given, "pass the bound of the loss, or loss curves"),
+        )
+        level = self.price.level(wanted, bound=bound)
         _checks.demand(
             "alpha",
             wanted,
             level >= 0,
-            f"at least {self.price.smallest_alpha(self.losses.bound):.6g}, the price in risk of "
-            "these weights",
+            f"at least {self.price.smallest_alpha(bound):.6g}, the price in risk of these weights",
             "promise less, or lower the price: a higher ceiling, more unlabelled target inputs, "
             "a smaller bound of the loss",
         )
-        return level
+        return np.minimum(level, self.losses.bound)
 
     def risk(self, thresholds: ArrayLike) -> FloatArray:
         """The weighted mean loss of the curve that is run, the price left out."""
@@ -228,7 +236,7 @@ class PricedCurve(ThresholdRule[Weights]):
         self, alpha: ArrayLike, test_weights: Weights, *, worst: float | LossCurves
     ) -> FloatArray:
         """The smallest threshold that meets the level that keeps alpha."""
-        return self.curve.threshold(self.level(alpha), test_weights, worst=worst)
+        return self.curve.threshold(self.level(alpha, worst=worst), test_weights, worst=worst)
 
     def scaled(self, test_weights: Weights, factor: float) -> Weights:
         """As the curve that is run scales them."""
@@ -248,9 +256,12 @@ class PricedCurve(ThresholdRule[Weights]):
 class DrawnCurve(PricedCurve[ArrayLike]):
     """A curve for points of which some are drawn to get the whole label space.
 
-    A test point of ratio w > c is drawn with probability 1 - c/w and loses nothing; the others have
-    the weight c. Then E_P'[loss] = E_P[min(w, c) loss], so the curve may run at alpha / kept with
-    kept = E_P min(w, c) / E_P w. Drawn points have the weight inf, and are run at level 0.
+    A test point of ratio w > c is drawn with probability 1 - c/w; the others have the weight c.
+    Applies to losses that are 0 on the whole label space, so that drawn points lose nothing: then
+    E_P'[loss] = E_P[min(w, c) loss], and the curve may run at alpha / kept with
+    kept = E_P min(w, c) / E_P w. Losses with a tail are refused: what a drawn test point loses on
+    the whole label space depends on its label. Drawn points have the weight inf, and are run at
+    level 0.
 
     Parameters
     ----------
@@ -275,12 +286,27 @@ class DrawnCurve(PricedCurve[ArrayLike]):
         if not 0 < share <= 1:
             raise InputError("kept", "a share above 0, at most 1", f"{kept!r}", "1 is always right")
         super().__init__(curve, Price([share], [left_out]))
+        _demand_nothing_left("losses", self.losses)
 
     def threshold(
         self, alpha: ArrayLike, test_weights: ArrayLike, *, worst: float | LossCurves
     ) -> FloatArray:
         """The smallest threshold at alpha / kept; the whole label space where a point is drawn."""
         weight = _checks.test_weights("test_weights", test_weights)
-        level = self.level(alpha)
+        level = self.level(alpha, worst=worst)
+        if isinstance(worst, LossCurves):
+            _demand_nothing_left("worst", worst)
         _checks.broadcast(alpha=level, test_weights=weight)
         return self.curve.threshold(np.where(np.isinf(weight), 0.0, level), weight, worst=worst)
+
+
+def _demand_nothing_left(name: str, losses: LossCurves) -> None:
+    """Raise where the whole label space still loses something."""
+    _checks.demand(
+        name,
+        losses.tail,
+        losses.tail == 0,
+        "losses that are 0 on the whole label space",
+        "points that are drawn get that space and have to lose nothing: pay for clipping with "
+        "ClippedRatio.fit, or do not clip; a constant worst case is passed as a number",
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -104,14 +104,15 @@ class ThresholdRule(ABC, Generic[Weights]):
                 "star-shaped sets exist for the distance from a label to a set",
             )
         points, directions = scores.shape
-        cap = self.losses.common_cap
-        worst = LossCurves.hinges(
+        distances = LossCurves.hinges(
             scores.ravel(),
             np.repeat(_checks.each("slopes", slopes, points), directions),
             bound=math.inf,
-            cap=cap,
+            cap=self.losses.common_cap,
             lower=self.losses.lower,
         )
+        farthest = float(distances.at(distances.lower).max(initial=0.0))
+        worst = replace(distances, bound=max(self.losses.bound, farthest))
         level = np.repeat(_checks.each("alpha", alpha, points), directions)
         weights = self._in_each_direction(test_weights, points, directions)
         return self.threshold(level, weights, worst=worst).reshape(scores.shape)
