@@ -157,15 +157,16 @@ class Kept:
 
     @classmethod
     def of(cls, table: Table, columns: tuple[Column, ...] | None, more: tuple[Column, ...]) -> Kept:
-        """A copy of these columns, or of all: of a table where `columns` is None, or of an array."""
-        names = table.names if columns is None else tuple(dict.fromkeys([*columns, *more]))
-        table.require([*names, *more])
-        if not names and columns is not None:
+        """A copy of these columns; of all where `columns` is None, and of all of an array."""
+        asked = tuple(dict.fromkeys([*(columns or ()), *more]))
+        table.require(asked)
+        if columns is not None and not asked:
             return cls(None, False, len(table))
-        if not table.is_named:
-            return cls(np.array(table.source), True, len(table))
-        part = table.select(names).source.clone()  # type: ignore[union-attr]
-        return cls(part.to_native(), len(names) == len(table.names), len(table))
+        if isinstance(table.source, np.ndarray):
+            return cls(table.source.copy(), True, len(table))
+        part = table.source if columns is None else table.source.select(map(str, asked))
+        complete = len(part.columns) == len(table.names)
+        return cls(part.clone().to_native(), complete, len(table))
 
     def inputs_for(self, ratio: Ratio[Any]) -> object:
         """What is kept, if it is all that the ratio may read."""

@@ -433,9 +433,7 @@ class TestWeightsOfEveryForm:
 
     def test_an_alpha_that_the_price_eats_up(self):
         made = controller(UNCERTAIN["many groups"]).calibrate(TABLE, PLACE)
-        with pytest.raises(
-            shp.InputError, match="the price in risk of these weights"
-        ):
+        with pytest.raises(shp.InputError, match="the price in risk of these weights"):
             made.predict(NEW, 0.09)
 
     def test_points_that_are_drawn_need_a_seed(self):

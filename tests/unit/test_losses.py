@@ -290,14 +290,14 @@ class TestOwnLossesAtJumps:
         assert curves.lower == 0.0
 
     def test_a_rising_loss_is_refused_and_its_row_named(self):
-        scores = np.array([[0.75, 0.25], [0.5, 0.25]])
-        def rises(sets, y):
-            return np.where(np.arange(len(sets)) == 1, sets.size(), 2 - sets.size()) / 2 + 0 * y[0]
+        def rises_in_row_one(sets, y):
+            assert len(y) == len(sets)
+            return np.where(np.arange(len(sets)) == 1, (sets.size() == 1) / 2, 1 - sets.size() / 2)
 
-        with pytest.raises(InputError, match=r"row 1 a loss of 0 at .*, and 0.5 at the next.*Mono"):
-            MonotoneLoss(lambda s, y: rises(s, [0.0]), loss_max=1.0).curves(
-                nest_of(Masks(), scores), np.ones((2, 2))
-            )
+        nest = nest_of(Masks(), [[0.75, 0.25], [0.5, 0.25]])
+        match = r"in row 1 a loss of 0 at the threshold -0.5, and 0.5 at the next.*Monotonized\("
+        with pytest.raises(InputError, match=match):
+            MonotoneLoss(rises_in_row_one, loss_max=1.0).curves(nest, np.ones((2, 2)))
 
     def test_a_loss_of_the_whole_space_above_the_last_one_is_a_rise(self):
         nest = nest_of(Intervals(0, 10), [[5.0]])

@@ -240,7 +240,7 @@ class Monotonized:
     Traceback (most recent call last):
     ...
     shiftproof.errors.InputError: alpha: expected at least 0.6, the loss of the whole label space, \
-got 0.3 at position 0; promise less, or choose a loss that larger sets can bring down
+got 0.3; promise less, or choose a loss that larger sets can bring down
     >>> calibrated.predict(scores[:1], alpha=0.6).members.tolist()
     [[True, True, True, True]]
     """

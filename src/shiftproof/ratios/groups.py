@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,10 +13,11 @@ import numpy as np
 
 from shiftproof import _checks
 from shiftproof._tables import Column, Table, row_count
-from shiftproof._types import ArrayLike, FloatArray, IntArray, KeyArray, ObjectArray
+from shiftproof._types import FloatArray, IntArray, KeyArray, ObjectArray
 from shiftproof.confidence import probability, rate_interval
 from shiftproof.contracts import UP_TO_ITS_ERROR, Assumption, Certainty
 from shiftproof.errors import InputError
+from shiftproof.ratios.labels import Grouping, demand_grouping, labels_of
 from shiftproof.ratios.plain import PlainRatio
 from shiftproof.ratios.roles import Ledger, note_calibration
 from shiftproof.risk import (
@@ -124,25 +125,19 @@ class GroupRatio(PlainRatio):
            [1.865, 0.135, 1.865]])
     """
 
-    group: Column | Callable[..., ArrayLike]
+    group: Grouping
     source: Mapping[Hashable, float] | Counts
     target: Mapping[Hashable, float] | Counts
     made_from: Ledger = field(default_factory=Ledger)
 
     def __init__(
         self,
-        group: Column | Callable[..., ArrayLike],
+        group: Grouping,
         *,
         source: Mapping[Hashable, float] | Counts | object,
         target: Mapping[Hashable, float] | Counts | object,
     ) -> None:
-        if not callable(group) and (isinstance(group, bool) or not isinstance(group, (str, int))):
-            raise InputError(
-                "group",
-                "a column or a function of the inputs",
-                f"{group!r}",
-                "say where the group of a row stands",
-            )
+        demand_grouping(group)
         object.__setattr__(self, "group", group)
         ledger = Ledger()
         for name, given in (("source", source), ("target", target)):
@@ -308,23 +303,7 @@ class GroupRatio(PlainRatio):
 
     def _codes(self, table: Table, places: dict[Hashable, int]) -> IntArray:
         """The place of each row's label; labels that are new are added to `places`."""
-        if callable(self.group):
-            labels = np.asarray(self.group(table.native()))
-            if labels.shape != (len(table),):
-                raise InputError(
-                    "group(X)", f"shape ({len(table)},)", f"{labels.shape}", "one label per row"
-                )
-            values = Table.of("group(X)", labels).column(0)
-        else:
-            values = table.column(self.group)
-        missing = [value is None or value != value for value in values.tolist()]
-        if any(missing):
-            raise InputError(
-                f"groups in {table.what}",
-                "a label in every row",
-                f"{sum(missing)} missing, the first in row {missing.index(True)}",
-                "drop these rows, or make missing a group of its own",
-            )
+        values = labels_of(self.group, table)
         return np.array([places.setdefault(value, len(places)) for value in values.tolist()])
 
     def _rates_of(self, name: str) -> dict[Hashable, Fraction]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from shiftproof import _checks
 from shiftproof._tables import Column, Table
-from shiftproof._types import ArrayLike, FloatArray, KeyArray
+from shiftproof._types import FloatArray, KeyArray
 from shiftproof.contracts import Assumption, Certainty
-from shiftproof.errors import InputError
+from shiftproof.ratios.labels import Grouping, demand_grouping, labels_of
 from shiftproof.ratios.roles import row_digests
 from shiftproof.risk import LossCurves, Strata, StratifiedCurve
 
@@ -45,13 +44,10 @@ class WithinGroups:
     array([4. , 0.4, inf])
     """
 
-    group: Column | Callable[..., ArrayLike]
+    group: Grouping
 
     def __post_init__(self) -> None:
-        usable = isinstance(self.group, (str, int)) and not isinstance(self.group, bool)
-        if not callable(self.group) and not usable:
-            expected, repair = "a column or a function of the inputs", "name the column of groups"
-            raise InputError("group", expected, f"{self.group!r}", repair)
+        demand_grouping(self.group)
 
     @property
     def columns(self) -> tuple[Column, ...] | None:
@@ -81,21 +77,5 @@ class WithinGroups:
 
     def _codes(self, table: Table) -> FloatArray:
         """A number for each label, a function of the label alone."""
-        if callable(self.group):
-            found, wanted = np.asarray(self.group(table.native())), (len(table),)
-            if found.shape != wanted:
-                got = f"shape {found.shape}"
-                raise InputError("group(X)", f"shape {wanted}", got, "one label for each row")
-            labels = Table.of("group(X)", found)
-        else:
-            labels = table.select([self.group])
-        values = labels.column(labels.names[0])
-        missing = [value is None or value != value for value in values.tolist()]
-        if any(missing):
-            raise InputError(
-                f"groups in {table.what}",
-                "a label in every row",
-                f"{sum(missing)} missing, the first in row {missing.index(True)}",
-                "drop these rows, or make missing a group of its own",
-            )
+        labels = labels_of(self.group, table)
         return (row_digests(labels) >> _EXACT).astype(np.float64)
