@@ -177,7 +177,7 @@ BAD = {
     ),
     "labels by a function": (
         lambda: GroupRatio(lambda x: x, source=HALVES, target=SHIFTED).weights([[1], [2]]),
-        r"group\(X\): expected shape \(2,\), got \(2, 1\)",
+        r"group\(X\): expected shape \(2,\), got shape \(2, 1\)",
     ),
     "lists for labels": (lambda: ratio().weights(frame(["off"])), "a list in row 0"),
     "no such column": (lambda: ratio().weights(pl.DataFrame({"t": ["off"]})), "the columns 's'"),
