@@ -64,7 +64,7 @@ def nest_of(family, predictions):
 
 
 def made(space, p, stretch=None):
-    scale = None if stretch is None else lambda x: np.array(stretch)
+    scale = None if stretch is None else lambda _: np.array(stretch)
     return nest_of(Balls(REGIONS[space], p, scale), CENTERS[space])
 
 
@@ -239,9 +239,7 @@ def test_sizes_against_counting(space, p):
     region = REGIONS[space]
     low, high = region.corners.min(axis=0), region.corners.max(axis=0)
     steps = {1: 4000}.get(space, 300)
-    sides = [
-        a + (b - a) * (np.arange(steps) + 0.5) / steps for a, b in zip(low, high, strict=True)
-    ]
+    sides = [a + (b - a) * (np.arange(steps) + 0.5) / steps for a, b in zip(low, high, strict=True)]
     points = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(low))
     points = points[region.contains(points)]
     cell = np.prod((high - low) / steps)
@@ -425,7 +423,7 @@ class TestBorder:
         for shape in ((2,), (2, 1), (2, 3)):
             with pytest.raises(InputError, match=r"predictions: expected shape \(2, 2\)"):
                 Balls(Box([0, 0], [4, 3])).nest(
-                    predictor_of(lambda x, shape=shape: np.ones(shape)),
+                    predictor_of(lambda _, shape=shape: np.ones(shape)),
                     Table.of("X", np.ones((2, 1))),
                     Draws("prediction", 2),
                 )
@@ -445,9 +443,7 @@ class TestTables:
     def test_columns_and_types(self):
         rng = np.random.default_rng(0)
         x = rng.uniform(0, 4, (20, 2))
-        controller = RiskController(
-            lambda table: np.asarray(table), Balls(Box([0, 0], [4, 4])), Distance()
-        )
+        controller = RiskController(np.asarray, Balls(Box([0, 0], [4, 4])), Distance())
         table = pl.DataFrame({"a": x[:, 0], "b": x[:, 1]})
         sets = controller.calibrate(table, np.clip(x + 0.1, 0, 4)).predict(table[:3], alpha=0.1)
         frame = sets.to_frame()
@@ -462,7 +458,9 @@ class TestTables:
         nest = made(3, 2)
         assert repr(nest.at(0.5)) == "BallSets(5 sets, 0 whole)"
         assert repr(nest.at(INF)) == "BallSets(5 sets, 5 whole)"
-        assert list(nest.at(0.5).to_frame().columns)[:4] == [*(f"center_{k}" for k in range(3)),
-                                                             "radius"]
+        assert list(nest.at(0.5).to_frame().columns)[:4] == [
+            *(f"center_{k}" for k in range(3)),
+            "radius",
+        ]
         with pytest.raises(InputError, match="by hand"):
             _ = nest.at(0.5).outcome

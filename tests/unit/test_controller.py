@@ -126,6 +126,15 @@ class TestComposition:
         lengths = np.minimum(reach, nest.rays(72)).sum(axis=1)
         np.testing.assert_allclose(found.size(), lengths)
 
+    def test_directions_of_a_scale(self):
+        scale = shp.ScaledResidual(lambda frame: np.where(frame["stations"] == "off", 2.0, 0.5))
+        sets = shp.Intervals(0, ROAD, scale)
+        nest, rule, weights = self.parts(sets, shp.Distance())
+        reach = rule.directional(0.3, weights, nest.rays(), slopes=nest.slopes)
+        made = controller(sets=sets, worst_case=shp.Directional()).calibrate(TABLE, PLACE)
+        np.testing.assert_array_equal(made.predict(NEW, 0.3).reach, reach)
+        assert not np.array_equal(reach, rule.directional(0.3, weights, nest.rays()))
+
     def test_the_three_worst_cases_differ_in_their_order(self):
         sizes = [
             controller(worst_case=case).calibrate(TABLE, PLACE).predict(NEW, 0.3).size()
@@ -288,13 +297,13 @@ class TestUnder:
             first = 0 if isinstance(x, np.ndarray) else "heard"
             start = controller(ratio, predictor=shp.Columns(first)).calibrate(x, PLACE)
             new = array(NEW) if first == 0 else NEW
-            expected = start.under(ratio.under(dict.fromkeys(ratio.groups, 0.5))).predict(new, 0.8)
+            other = ratio.under(dict(zip(ratio.groups, (0.2, 0.8), strict=True)))
+            expected = start.under(other).predict(new, 0.3)
             if first == 0:
                 x[:, 1] = 1 - x[:, 1]
             else:
                 x["stations"] = x["stations"].map({"on": "off", "off": "on"})
-            again = start.under(ratio.under(dict.fromkeys(ratio.groups, 0.5))).predict(new, 0.8)
-            same_sets(again, expected)
+            same_sets(start.under(other).predict(new, 0.3), expected)
 
     def test_a_whole_named_table_that_changes_later(self):
         frame = TABLE.copy()

@@ -181,6 +181,12 @@ class TestExplanation:
         assert f"The largest term is {words}" in found.advice
         assert found.advice in str(found)
 
+    def test_infinities_that_cancel_are_no_number_too_few(self):
+        four = (np.array([each, 1.0]) for each in (1.0, INF, INF, 1.0))
+        found = shp.Explanation(*four, np.ones(2))
+        assert found.shift.tolist() == found.test_mass.tolist() == [0.0, 0.0]
+        assert found.means == {"model error": 1.0, "shift": 0.0, "test mass": 0.0}
+
     def test_advice_counts_means(self):
         columns = np.array([[1.0, 1.0], [1.0, 1.0], [9.0, 1.0], [9.0, 1.5]])
         found = shp.Explanation(*columns, np.ones(2))

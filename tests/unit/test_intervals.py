@@ -1,5 +1,6 @@
 """Intervals against plain loops over grids, in numbers that floats hold exactly."""
 
+import itertools
 import math
 
 import numpy as np
@@ -59,7 +60,7 @@ def nest_of(family, predictions, seed=None):
 
 def made(name):
     family, predictions, stretch, lower = CASES[name]
-    steps = STEPS[STEPS >= lower]
+    steps = STEPS[lower <= STEPS]
     cores = [tuple(sorted(min(max(v, 0.0), 8.0) for v in (row[0], row[-1]))) for row in predictions]
     return nest_of(family, predictions), cores, stretch, steps
 
@@ -195,7 +196,7 @@ def test_whole_is_where_every_label_is_in(name):
 @CASE
 def test_intervals_grow(name):
     nest, _, _, steps = made(name)
-    for less, more in zip(steps, steps[1:], strict=False):
+    for less, more in itertools.pairwise(steps):
         small, large = nest.at(less), nest.at(more)
         assert (large.lower <= small.lower).all()
         assert (large.upper >= small.upper).all()
@@ -316,7 +317,9 @@ class TestRanges:
     @pytest.mark.parametrize("family", [Intervals(), Intervals(lower=0), Intervals(upper=3)])
     def test_distances_without_an_end_and_without_a_cap_are_refused(self, family):
         controller = RiskController(lambda x: x, family, Distance())
-        with pytest.raises(InputError, match=r"loss: expected a loss with a bound.*Distance\(cap\)"):
+        with pytest.raises(
+            InputError, match=r"loss: expected a loss with a bound.*Distance\(cap\)"
+        ):
             controller.calibrate([[1.0], [2.0]], [1.0, 2.0])
 
     def test_predictions_outside_are_moved_in(self):
@@ -359,7 +362,9 @@ class TestScaled:
     @pytest.mark.parametrize("scale", [0.0, -1.0])
     def test_a_scale_is_positive(self, scale):
         family = Intervals(0, 8, ScaledResidual(lambda x: np.full(len(x), scale)))
-        with pytest.raises(InputError, match="scale: expected numbers above 0.*bound it from below"):
+        with pytest.raises(
+            InputError, match=r"scale: expected numbers above 0.*bound it from below"
+        ):
             nest_of(family, [[1.0]])
 
 
@@ -401,7 +406,7 @@ class TestStars:
         rng = np.random.default_rng(5)
         stretch = rng.uniform(0.1, 3, 500)
         nest = nest_of(
-            Intervals(0, 8, ScaledResidual(lambda x: stretch)), rng.uniform(0, 8, (500, 1))
+            Intervals(0, 8, ScaledResidual(lambda _: stretch)), rng.uniform(0, 8, (500, 1))
         )
         y = rng.uniform(0, 8, 500)
         scores = nest.entry(y)
@@ -415,7 +420,7 @@ class TestStars:
         rng = np.random.default_rng(6)
         stretch = rng.uniform(0.1, 3, 500)
         nest = nest_of(
-            Intervals(0, 8, ScaledResidual(lambda x: stretch)), rng.uniform(0, 8, (500, 1))
+            Intervals(0, 8, ScaledResidual(lambda _: stretch)), rng.uniform(0, 8, (500, 1))
         )
         sets = nest.star(nest.rays())
         assert sets.whole.all()
@@ -490,7 +495,7 @@ class TestBorder:
 
     def test_labels_outside_are_named(self):
         nest = nest_of(Intervals(0, 8), [[1.0], [2.0], [3.0]])
-        with pytest.raises(InputError, match="labels from 0 to 8, got 8.5 at position 1"):
+        with pytest.raises(InputError, match=r"labels from 0 to 8, got 8.5 at position 1"):
             nest.entry([1.0, 8.5, 2.0])
         with pytest.raises(InputError, match=r"-0.1 at position 0 \(2 such values\)"):
             nest.at(0.0).distance([-0.1, 8.0, 9.0])
@@ -577,13 +582,13 @@ class TestTables:
 
     def test_unknown_kinds(self, calibrated):
         sets = calibrated.predict(pl.DataFrame({"x": [1.0]}), alpha=0.5)
-        with pytest.raises(InputError, match="kind: expected pandas, polars or pyarrow.*'csv'"):
+        with pytest.raises(InputError, match=r"kind: expected pandas, polars or pyarrow.*'csv'"):
             sets.to_frame("csv")
 
     def test_sets_chosen_by_hand_have_no_outcome(self):
         sets = nest_of(Intervals(0, 8), [[1.0], [2.0]]).at(1.0)
         assert "outcome" not in sets.to_frame().columns
-        with pytest.raises(InputError, match="sets of a calibrated rule.*by hand"):
+        with pytest.raises(InputError, match=r"sets of a calibrated rule.*by hand"):
             _ = sets.outcome
 
     def test_repr_is_short(self):

@@ -178,7 +178,7 @@ def test_nonempty_leaves_what_a_score_was_given_alone():
 class TestRandomized:
     def test_without_a_seed_an_error_says_so(self):
         controller = RiskController(lambda x: x, LabelSets(APS(randomized=True)), Miscoverage())
-        with pytest.raises(InputError, match="seed: expected an integer.*pass seed="):
+        with pytest.raises(InputError, match=r"seed: expected an integer.*pass seed="):
             controller.calibrate(PROBABILITIES, [0, 1, 1, 2, 3])
 
     def test_deterministic_scores_need_none(self):
@@ -319,9 +319,9 @@ class TestClasses:
             nest.entry(["cat", "cow", "eel"])
         with pytest.raises(InputError, match="got 2 in row 2; predictions have no column for it"):
             nest_of(LabelSets(), [[0.5, 0.5]] * 3).entry([0, 1, 2])
-        with pytest.raises(InputError, match="got 0.5 in row 0"):
+        with pytest.raises(InputError, match=r"got 0.5 in row 0"):
             nest_of(LabelSets(), [[0.5, 0.5]] * 3).entry([0.5, 1, 1])
-        with pytest.raises(InputError, match="labels among.*nan"):
+        with pytest.raises(InputError, match=r"labels among.*nan"):
             nest_of(LabelSets(), [[0.5, 0.5]] * 3).entry([0, 1, math.nan])
         with pytest.raises(InputError, match="got None in row 1"):
             nest.entry(pl.Series(["cat", None, "dog"]))
@@ -398,9 +398,9 @@ class TestBorder:
             controller.calibrate(PROBABILITIES, [0] * 5)
 
     def test_losses_and_worst_cases_that_do_not_fit(self):
-        with pytest.raises(InputError, match="sets with distances.*Distance asks for"):
+        with pytest.raises(InputError, match=r"sets with distances.*Distance asks for"):
             RiskController(lambda x: x, LabelSets(), Distance())
-        with pytest.raises(InputError, match="sets with rays.*Directional asks for"):
+        with pytest.raises(InputError, match=r"sets with rays.*Directional asks for"):
             RiskController(lambda x: x, LabelSets(), Miscoverage(), worst_case=Directional())
 
     def test_no_rows(self):
@@ -411,9 +411,7 @@ class TestBorder:
 
 class TestTables:
     def test_columns(self):
-        controller = RiskController(
-            Columns("a", "b"), LabelSets(classes=["a", "b"]), Miscoverage()
-        )
+        controller = RiskController(Columns("a", "b"), LabelSets(classes=["a", "b"]), Miscoverage())
         table = pl.DataFrame({"a": [0.25, 0.75], "b": [0.75, 0.25]})
         sets = controller.calibrate(table, ["b", "a"]).predict(table, alpha=[0.5, 0.1])
         frame = sets.to_frame()

@@ -232,7 +232,7 @@ class TestOwnLossesOnAGrid:
 
     def test_thresholds_below_the_first_set_are_refused(self, nest):
         loss = MonotoneLoss(far_away, [-1.0, 0.0], loss_max=1.0)
-        with pytest.raises(InputError, match="thresholds of at least 0.0, where the sets begin"):
+        with pytest.raises(InputError, match=r"thresholds of at least 0.0, where the sets begin"):
             loss.curves(nest, np.full(30, 5.0))
 
     def test_sets_in_a_continuous_space_need_a_grid(self):
@@ -302,27 +302,27 @@ class TestOwnLossesAtJumps:
     def test_a_loss_of_the_whole_space_above_the_last_one_is_a_rise(self):
         nest = nest_of(Intervals(0, 10), [[5.0]])
         loss = MonotoneLoss(
-            lambda sets, y: 0.5 * sets.whole, [0.0, 1.0], loss_max=1.0, whole_loss=0.5
+            lambda sets, _: 0.5 * sets.whole, [0.0, 1.0], loss_max=1.0, whole_loss=0.5
         )
-        with pytest.raises(InputError, match="row 0 a loss of 0 at the threshold 1, and 0.5"):
+        with pytest.raises(InputError, match=r"row 0 a loss of 0 at the threshold 1, and 0.5"):
             loss.curves(nest, [5.0])
 
     def test_rounding_is_no_rise(self):
         nest = nest_of(Masks(), [[0.75, 0.25]])
-        loss = MonotoneLoss(lambda sets, y: 0.5 + 1e-12 * sets.size(), loss_max=1.0, whole_loss=0.6)
+        loss = MonotoneLoss(lambda sets, _: 0.5 + 1e-12 * sets.size(), loss_max=1.0, whole_loss=0.6)
         assert loss.curves(nest, [[1, 1]]).at(0.5) == pytest.approx([0.5])
 
 
 class TestBorder:
     @pytest.mark.parametrize("value", [1.5, -0.1])
     def test_losses_outside_their_range(self, value):
-        loss = MonotoneLoss(lambda sets, y: np.full(len(sets), value), [0.0], loss_max=1.0)
+        loss = MonotoneLoss(lambda sets, _: np.full(len(sets), value), [0.0], loss_max=1.0)
         with pytest.raises(InputError, match=f"losses from 0 to 1, got {value} at position 0"):
             loss.curves(nest_of(Intervals(0, 10), [[5.0]]), [5.0])
 
     @pytest.mark.parametrize(
         "function",
-        [lambda s, y: 0.5, lambda s, y: np.zeros(3), lambda s, y: [[0.0]], lambda s, y: [math.nan]],
+        [lambda *_: 0.5, lambda *_: np.zeros(3), lambda *_: [[0.0]], lambda *_: [math.nan]],
     )
     def test_losses_are_one_number_for_each_row(self, function):
         with pytest.raises(InputError, match="losses"):
@@ -332,7 +332,7 @@ class TestBorder:
 
     def test_a_whole_space_that_loses_more_than_was_stated(self):
         nest = nest_of(Masks(), [[0.75, 0.25]])
-        function = lambda sets, y: np.full(len(sets), 0.3)  # noqa: E731
+        function = lambda sets, _: np.full(len(sets), 0.3)  # noqa: E731
         with pytest.raises(InputError, match=r"whole label space.*at most 0, got 0.3.*whole_loss="):
             MonotoneLoss(function, loss_max=1.0).curves(nest, [[1, 1]])
         loss = MonotoneLoss(function, loss_max=1.0, whole_loss=0.3)
@@ -342,14 +342,12 @@ class TestBorder:
         assert loss.worst(nest).at(nest.whole()).tolist() == [0.3]
 
     def test_less_than_the_whole_space_loses_is_not_promised(self):
-        loss = MonotoneLoss(
-            lambda sets, y: np.full(len(sets), 0.3), loss_max=1.0, whole_loss=0.3
-        )
-        calibrated = RiskController(lambda x: x, Masks(), loss).calibrate(
-            [[0.75, 0.25]], [[1, 1]]
-        )
+        loss = MonotoneLoss(lambda sets, _: np.full(len(sets), 0.3), loss_max=1.0, whole_loss=0.3)
+        calibrated = RiskController(lambda x: x, Masks(), loss).calibrate([[0.75, 0.25]], [[1, 1]])
         assert calibrated.predict([[0.75, 0.25]], alpha=0.3).whole.tolist() == [True]
-        with pytest.raises(InputError, match="alpha: expected at least 0.3, the loss of the whole"):
+        with pytest.raises(
+            InputError, match=r"alpha: expected at least 0.3, the loss of the whole"
+        ):
             calibrated.predict([[0.75, 0.25]], alpha=0.2999)
 
     @pytest.mark.parametrize(
@@ -387,7 +385,7 @@ class TestF1:
         truth = [[1, 0, 0, 0]]
         found = [F1().of(nest.at(step), truth)[0] for step in (0.0, 0.125, 0.25, 0.5, 0.75)]
         assert found == pytest.approx([1, 0, 1 / 3, 1 / 2, 3 / 5])
-        with pytest.raises(InputError, match="losses that do not rise.*Monotonized"):
+        with pytest.raises(InputError, match=r"losses that do not rise.*Monotonized"):
             MonotoneLoss(F1().of, loss_max=1.0, whole_loss=0.6).curves(nest, truth)
 
     @pytest.mark.parametrize("seed", range(3))
@@ -431,7 +429,7 @@ class TestF1:
         scores, truth = masks(0, labels=20)
         controller = RiskController(lambda x: x, Masks(), Monotonized(F1()))
         calibrated = controller.calibrate(scores, truth)
-        with pytest.raises(InputError, match="alpha: expected at least 0.904762, the loss of the"):
+        with pytest.raises(InputError, match=r"alpha: expected at least 0.904762, the loss of the"):
             calibrated.predict(scores, alpha=0.9)
         found = calibrated.evaluate(scores, truth, alpha=0.92)
         assert found.risk.value <= 0.92
@@ -455,7 +453,9 @@ class TestF1:
     def test_too_few_true_labels(self):
         nest = nest_of(Masks(), np.zeros((3, 4)))
         truth = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 1]])
-        with pytest.raises(InputError, match=r"at least 2 true labels.*got 1.0 at position 1.*at_l"):
+        with pytest.raises(
+            InputError, match=r"at least 2 true labels.*got 1.0 at position 1.*at_l"
+        ):
             Monotonized(F1(2)).curves(nest, truth)
         with pytest.raises(InputError, match="at least 1 true labels"):
             F1().of(nest.at(0.5), np.zeros((3, 4)))

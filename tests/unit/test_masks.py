@@ -194,9 +194,7 @@ class TestModels:
         assert isinstance(parts, list)
         family = Masks()
         rows = len(x) - 100
-        nest = family.nest(
-            predictor_of(model), Table.of("X", x[100:]), Draws("prediction", rows)
-        )
+        nest = family.nest(predictor_of(model), Table.of("X", x[100:]), Draws("prediction", rows))
         expected = 1 - np.column_stack([part[:, 1] for part in parts])
         assert nest.entries.tolist() == expected.tolist()
         calibrated = RiskController(model, family, FalseNegativeRate()).calibrate(
@@ -262,7 +260,7 @@ class TestBorder:
     def test_scores_of_several_labels(self, shape):
         with pytest.raises(InputError, match=r"several labels for each row.*use LabelSets"):
             Masks().nest(
-                predictor_of(lambda x: np.zeros(shape)),
+                predictor_of(lambda _: np.zeros(shape)),
                 Table.of("X", np.zeros((4, 1))),
                 Draws("prediction", 4),
             )

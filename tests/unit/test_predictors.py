@@ -388,7 +388,7 @@ class TestSnapshots:
             values(shp.PosteriorMean(shp.Snapshots(forest)), FRAME[["a", "c"]])
 
     def test_members_that_missed_a_class(self):
-        rare = np.where(np.arange(80) == 3, "rare", WORDS)
+        rare = np.where(np.arange(80) == 3, "above", WORDS)
         bag = BaggingClassifier(KNeighborsClassifier(2), 8, max_samples=12, random_state=0)
         bag.fit(X, rare)
         known = {len(member.classes_) for member in bag.estimators_}

@@ -4,6 +4,7 @@ The exact set around f is { f + t u : t <= min(D_u, lam'(D_u)) }. Oracles look a
 time: its own direction, the way to the edge in it, and the threshold for that distance alone.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -151,7 +152,7 @@ def test_the_very_end_of_each_ray_is_in(name, p, seed):
 @CASE
 @ORDER
 def test_outlines_lie_in_the_region_and_areas_are_theirs(name, p):
-    nest, sets, *_ = drawn(name, p, seed=4)
+    _, sets, *_ = drawn(name, p, seed=4)
     region = REGIONS[name]
     space = shapely.convex_hull(shapely.MultiPoint(region.corners))
     slack = close(region)
@@ -363,7 +364,7 @@ class TestLine:
     def test_a_reach_equal_to_a_score_holds_its_label(self):
         rng = np.random.default_rng(2)
         stretch = rng.uniform(0.1, 3, 500)
-        nest = nest_of(Balls(Box(0, 8), scale=lambda x: stretch), rng.uniform(0, 8, (500, 1)))
+        nest = nest_of(Balls(Box(0, 8), scale=lambda _: stretch), rng.uniform(0, 8, (500, 1)))
         y = rng.uniform(0, 8, 500)
         reach = np.column_stack([nest.entry(y)] * 2)
         assert nest.star(reach, DIRECTIONS).contains(y).all()
@@ -433,7 +434,7 @@ class TestController:
         assert frame.schema["outline"] == pl.List(pl.List(pl.Float64))
         for outline, area in zip(frame["outline"].to_list(), sets.size(), strict=True):
             assert shapely.Polygon(outline).area == pytest.approx(area)
-            assert all(a != b for a, b in zip(outline, outline[1:], strict=False))
+            assert all(a != b for a, b in itertools.pairwise(outline))
         assert isinstance(sets.to_frame("pandas"), pd.DataFrame)
         assert sets.to_frame("pyarrow").column_names == names
 

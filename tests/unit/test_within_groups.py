@@ -254,6 +254,11 @@ class TestLabels:
         turned = self.ratio.weights(KINDS["pandas"](labels[:0:-1])).codes
         assert turned.tolist() == found[0][:0:-1].tolist()  # whatever else is in the table
 
+    def test_many_labels_have_as_many_numbers(self):
+        codes = shp.WithinGroups(0).weights(np.arange(20_000)).codes
+        assert len(np.unique(codes)) == 20_000
+        assert (codes.astype(np.float64).astype(np.int64) == codes).all()
+
     def test_equal_labels_are_one_group_and_others_are_not(self):
         one, two, three, text = (
             shp.WithinGroups(0).weights(np.array(labels, dtype=object)).codes
