@@ -154,19 +154,33 @@ class Kept:
     inputs: object
     complete: bool
     rows: int
+    #: That of one row of an array; None for tables, whose columns are checked where they are read.
+    shape: tuple[int, ...] | None
 
     @classmethod
     def of(cls, table: Table, columns: tuple[Column, ...] | None, more: tuple[Column, ...]) -> Kept:
         """A copy of these columns; of all where `columns` is None, and of all of an array."""
         asked = tuple(dict.fromkeys([*(columns or ()), *more]))
         table.require(asked)
+        shape = None if table.is_named else np.shape(table.source)[1:]
         if columns is not None and not asked:
-            return cls(None, False, len(table))
+            return cls(None, False, len(table), shape)
         if isinstance(table.source, np.ndarray):
-            return cls(table.source.copy(), True, len(table))
+            return cls(table.source.copy(), True, len(table), shape)
         part = table.source if columns is None else table.source.select(map(str, asked))
         complete = len(part.columns) == len(table.names)
-        return cls(part.clone().to_native(), complete, len(table))
+        return cls(part.clone().to_native(), complete, len(table), shape)
+
+    def demand_shape(self, table: Table) -> None:
+        """Raise unless rows of an array have the shape that they had in calibration."""
+        found = np.shape(table.source)[1:]
+        if not table.is_named and self.shape is not None and found != self.shape:
+            raise InputError(
+                table.what,
+                f"rows of shape {self.shape}, as in calibration",
+                f"rows of shape {found}",
+                "pass the same inputs",
+            )
 
     def inputs_for(self, ratio: Ratio[Any]) -> object:
         """What is kept, if it is all that the ratio may read."""
@@ -241,8 +255,10 @@ class Calibrated:
             The identity of each row.
         """
         table = Table.of("X", X)
+        self.kept.demand_shape(table)
         draws = Draws("prediction", len(table), self.seed if seed is None else seed, ids)
-        return Prepared(self, self.controller._nest(table, draws), table, draws)  # noqa: SLF001
+        nest = self.controller._nest(table, draws)  # noqa: SLF001 - one shell, three stages
+        return Prepared(self, nest, self._weights(table, draws), table, draws)
 
     def predict(
         self,
@@ -296,6 +312,9 @@ class Calibrated:
         rule = ratio.curve(self.losses, self.kept.inputs_for(ratio))
         return Calibrated(controller, self.losses, rule, self.kept, self.seed)
 
+    def _weights(self, table: Table, draws: Draws) -> Any:
+        return self.controller.ratio.weights(table.native(), draws.keys_if_any("ratio"))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prepared:
@@ -317,6 +336,8 @@ class Prepared:
 
     calibrated: Calibrated
     nest: Nest
+    #: W of each point, in the form in which the ratio gives weights.
+    weights: Any
     table: Table
     draws: Draws
 
@@ -325,12 +346,6 @@ class Prepared:
 
     def __repr__(self) -> str:
         return f"Prepared({len(self)} points)"
-
-    @cached_property
-    def weights(self) -> Any:
-        """W at the test points, in the form in which the ratio gives weights."""
-        keys = self.draws.keys_if_any("ratio")
-        return self.calibrated.controller.ratio.weights(self.table.native(), keys)
 
     def sets(self, alpha: ArrayLike) -> Any:
         """Sets that keep alpha: one number, or one for each point."""
@@ -384,7 +399,9 @@ class Prepared:
 
     def under(self, ratio: Ratio[Any]) -> Prepared:
         """The same points under another shift, without predicting again."""
-        return Prepared(self.calibrated.under(ratio), self.nest, self.table, self.draws)
+        calibrated = self.calibrated.under(ratio)
+        weights = calibrated._weights(self.table, self.draws)  # noqa: SLF001
+        return Prepared(calibrated, self.nest, weights, self.table, self.draws)
 
     def _sets(self, rule: ThresholdRule[Any], weights: Any, levels: FloatArray) -> Any:
         controller = self.calibrated.controller

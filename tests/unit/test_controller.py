@@ -747,3 +747,36 @@ class TestObjects:
     def test_say_what_they_are(self):
         assert repr(CALIBRATED) == "Calibrated(150 examples)"
         assert repr(CALIBRATED.prepare(NEW)) == "Prepared(60 points)"
+
+
+class TestShapesInUse:
+    controller = shp.RiskController(lambda x: x[:, 0], shp.Intervals(), shp.Miscoverage())
+
+    def test_rows_of_an_array_have_the_shape_of_calibration(self):
+        x = np.arange(12.0).reshape(6, 2)
+        calibrated = self.controller.calibrate(x, x[:, 0])
+        with pytest.raises(InputError, match=r"rows of shape \(2,\), as in calibration, got rows"):
+            calibrated.predict(x[:, :1], 0.5)
+
+    def test_weights_are_those_of_the_moment_of_preparing(self):
+        x = np.arange(12.0).reshape(6, 2) + 1
+        ratio = shp.KnownRatio(lambda t: t[:, 1])
+        controller = shp.RiskController(
+            lambda t: t[:, 0], shp.Intervals(), shp.Miscoverage(), ratio
+        )
+        new = x[:2].copy()
+        prepared = controller.calibrate(x, x[:, 0] + np.arange(6)).prepare(new)
+        before = prepared.threshold(0.4)
+        new[:] = 1e6
+        assert np.array_equal(prepared.threshold(0.4), before)
+
+    def test_no_rows_are_no_sets(self):
+        x = np.array([[1.0, 0], [2.0, 1], [3.0, 1]])
+        ratio = shp.GroupRatio(1, source={0: 0.5, 1: 0.5}, target={0: 0.1, 1: 0.9})
+        controller = shp.RiskController(
+            lambda t: t[:, 0], shp.Intervals(), shp.Miscoverage(), ratio
+        )
+        calibrated = controller.calibrate(x, x[:, 0])
+        assert len(calibrated.predict(x[:0], 0.5)) == 0
+        with pytest.raises(InputError, match="at least one"):
+            controller.calibrate(x[:0], x[:0, 0])

@@ -304,7 +304,8 @@ class GroupRatio(PlainRatio):
     def _codes(self, table: Table, places: dict[Hashable, int]) -> IntArray:
         """The place of each row's label; labels that are new are added to `places`."""
         values = labels_of(self.group, table)
-        return np.array([places.setdefault(value, len(places)) for value in values.tolist()])
+        codes = [places.setdefault(value, len(places)) for value in values.tolist()]
+        return np.array(codes, dtype=np.int64)
 
     def _rates_of(self, name: str) -> dict[Hashable, Fraction]:
         return self._rates[name]
