@@ -755,7 +755,9 @@ class TestShapesInUse:
     def test_rows_of_an_array_have_the_shape_of_calibration(self):
         x = np.arange(12.0).reshape(6, 2)
         calibrated = self.controller.calibrate(x, x[:, 0])
-        with pytest.raises(InputError, match=r"rows of shape \(2,\), as in calibration, got rows"):
+        with pytest.raises(
+            shp.InputError, match=r"rows of shape \(2,\), as in calibration, got rows"
+        ):
             calibrated.predict(x[:, :1], 0.5)
 
     def test_weights_are_those_of_the_moment_of_preparing(self):
@@ -778,5 +780,5 @@ class TestShapesInUse:
         )
         calibrated = controller.calibrate(x, x[:, 0])
         assert len(calibrated.predict(x[:0], 0.5)) == 0
-        with pytest.raises(InputError, match="at least one"):
+        with pytest.raises(shp.InputError, match="at least one"):
             controller.calibrate(x[:0], x[:0, 0])
