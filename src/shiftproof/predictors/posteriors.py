@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,40 @@ from shiftproof.predictors.models import answers, method_of
 
 
 @dataclass(frozen=True, eq=False)
-class Thompson:
+class _OfPosterior(ABC):
+    """A predictor that asks a posterior."""
+
+    posterior: Posterior
+
+    def __post_init__(self) -> None:
+        if not (hasattr(self.posterior, "draw") and hasattr(self.posterior, "mean")):
+            raise InputError(
+                "posterior",
+                "something with draw(X, keys, method) and mean(X, method)",
+                type(self.posterior).__name__,
+                "for example Snapshots(models)",
+            )
+
+    @property
+    def classes(self) -> ArrayLike | None:
+        """The labels of the models."""
+        return getattr(self.posterior, "classes", None)
+
+    def values(self, table: Table, draws: Draws) -> Array:
+        """Predictions, one row for each row of the table."""
+        return answers(self._answer(table.native(), draws, "predict"), len(table))
+
+    def probabilities(self, table: Table, draws: Draws) -> Array:
+        """Probabilities, one row for each row of the table."""
+        return answers(self._answer(table.native(), draws, "predict_proba"), len(table))
+
+    @abstractmethod
+    def _answer(self, inputs: object, draws: Draws, method: str) -> ArrayLike:
+        """What the posterior says."""
+
+
+@dataclass(frozen=True, eq=False)
+class Thompson(_OfPosterior):
     """Thompson sampling: each row is predicted by a model of its own, theta_i ~ Q.
 
     Given the training data the draws are independent of each other and of the rows, so the pairs
@@ -41,31 +75,12 @@ class Thompson:
     [2.0, 4.0, 3.0, 4.0]
     """
 
-    posterior: Posterior
-
-    def __post_init__(self) -> None:
-        _posterior(self.posterior)
-
-    @property
-    def classes(self) -> ArrayLike | None:
-        """The labels of the models."""
-        return getattr(self.posterior, "classes", None)
-
-    def values(self, table: Table, draws: Draws) -> Array:
-        """Predictions, each by a model of its own."""
-        return self._drawn(table, draws, "predict")
-
-    def probabilities(self, table: Table, draws: Draws) -> Array:
-        """Probabilities, each by a model of its own."""
-        return self._drawn(table, draws, "predict_proba")
-
-    def _drawn(self, table: Table, draws: Draws, method: str) -> Array:
-        keys = draws.keys("predictor")
-        return answers(self.posterior.draw(table.native(), keys, method), len(table))
+    def _answer(self, inputs: object, draws: Draws, method: str) -> ArrayLike:
+        return self.posterior.draw(inputs, draws.keys("predictor"), method)
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorMean:
+class PosteriorMean(_OfPosterior):
     """The mean prediction of a posterior: one fixed model, without draws.
 
     Parameters
@@ -85,25 +100,9 @@ class PosteriorMean:
     array([1.5, 3. ])
     """
 
-    posterior: Posterior
-
-    def __post_init__(self) -> None:
-        _posterior(self.posterior)
-
-    @property
-    def classes(self) -> ArrayLike | None:
-        """The labels of the models."""
-        return getattr(self.posterior, "classes", None)
-
-    def values(self, table: Table, draws: Draws) -> Array:
-        """Mean predictions."""
+    def _answer(self, inputs: object, draws: Draws, method: str) -> ArrayLike:
         del draws
-        return answers(self.posterior.mean(table.native(), "predict"), len(table))
-
-    def probabilities(self, table: Table, draws: Draws) -> Array:
-        """Mean probabilities."""
-        del draws
-        return answers(self.posterior.mean(table.native(), "predict_proba"), len(table))
+        return self.posterior.mean(inputs, method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,13 +256,3 @@ def _decoded(values: Array, method: str, member: Any, classes: Array) -> Array:
     columns = np.zeros((len(values), len(classes)))
     columns[:, np.asarray(member.classes_).astype(np.int64)] = values
     return columns
-
-
-def _posterior(given: object) -> None:
-    if not (hasattr(given, "draw") and hasattr(given, "mean")):
-        raise InputError(
-            "posterior",
-            "something with draw(X, keys, method) and mean(X, method)",
-            type(given).__name__,
-            "for example Snapshots(models)",
-        )
