@@ -282,6 +282,18 @@ def test_a_prediction_that_misses_its_corner_by_rounding(name):
 
 
 @ORDER
+@pytest.mark.parametrize("region", [Box(0, 4), Box([0, 0], [4, 4]), REGIONS["triangle"]])
+def test_a_whole_one_holds_labels_that_are_inside_by_rounding(region, p):
+    corner = region.corners[-1]
+    label = corner + 5e-10 * (corner - region.corners.mean(axis=0))
+    nest = nest_of(Balls(region, p), [corner / 3])
+    sets = nest.star(nest.rays(DIRECTIONS), DIRECTIONS)
+    assert region.contains([label])[0]
+    assert sets.contains([label]).tolist() == [True]
+    assert sets.distance([label]).tolist() == [0.0]
+
+
+@ORDER
 def test_larger_reach_larger_set(p):
     nest, sets, _, rng = drawn("quadrangle", p, seed=9)
     more = nest.star(np.minimum(1.3 * sets.reach, nest.rays(DIRECTIONS)), DIRECTIONS)
