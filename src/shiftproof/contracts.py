@@ -262,6 +262,9 @@ class WorstCase(Protocol):
     def needs(self) -> tuple[str, ...]:
         """The methods of a nest that it calls beyond those of all nests."""
 
+    def demand(self, loss: Loss, nest: Any) -> None:
+        """Raise where it does not go with this loss and these sets."""
+
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
     ) -> Sets:

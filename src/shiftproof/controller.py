@@ -138,6 +138,7 @@ class RiskController:
         """
         table = Table.of("X", X)
         nest = self._nest(table, Draws("calibration", len(table), seed, ids))
+        self.worst_case.demand(self.loss, nest)
         losses = self.loss.curves(nest, y)
         rule = self.ratio.curve(losses, table.native())
         kept = Kept.of(table, self.ratio.columns, tuple(keep))

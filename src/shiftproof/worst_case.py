@@ -49,6 +49,10 @@ class Constant:
         """Every nest has what it takes."""
         return ()
 
+    def demand(self, loss: Loss, nest: Any) -> None:
+        """Nothing."""
+        del loss, nest
+
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
     ) -> Sets:
@@ -73,6 +77,10 @@ class Pointwise:
         """Every nest has what it takes."""
         return ()
 
+    def demand(self, loss: Loss, nest: Any) -> None:
+        """Nothing."""
+        del loss, nest
+
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
     ) -> Sets:
@@ -90,7 +98,8 @@ class Directional:
     Parameters
     ----------
     directions : int
-        How many equal angles are looked at in the plane, besides those of the region's corners.
+        How many equal angles are looked at in the plane, besides those of the region's corners; a
+        multiple of eight fits balls of p = 1 and p = inf exactly.
 
     Examples
     --------
@@ -123,18 +132,24 @@ class Directional:
         """Directions, and distances in them."""
         return ("rays", "star", "distances")
 
+    def demand(self, loss: Loss, nest: Any) -> None:
+        """Distances, that start at 0, on the line or in the plane."""
+        others, nowhere = "Pointwise() or Constant()", "Directional()"
+        if "distances" not in loss.needs:
+            repair = "star-shaped sets exist for losses by distance: Distance()"
+            raise InputError("worst_case", f"{others} for {type(loss).__name__}", nowhere, repair)
+        if nest.lower < 0:
+            repair = "or keep them as wide as the pair: Quantiles(shrink=False)"
+            raise InputError(
+                "worst_case", f"{others} for intervals that may shrink", nowhere, repair
+            )
+        nest.demand_directions()
+
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
     ) -> Sets:
         """The sets that reach as far as the envelope asks for in each direction."""
         del loss
-        if nest.lower < 0:
-            raise InputError(
-                "worst_case",
-                "Pointwise() or Constant() for intervals that may shrink",
-                "Directional()",
-                "or keep them as wide as the pair: Quantiles(shrink=False)",
-            )
         edges = nest.rays(self.directions)
         reach = rule.directional(alpha, weights, edges, slopes=nest.slopes)
         sets = nest.star(reach, self.directions)

@@ -528,7 +528,7 @@ MISFITS = {
             .calibrate(TABLE, PLACE)
             .predict(NEW, 0.1)
         ),
-        "losses: expected distances",
+        "for losses by distance",
     ),
     "a recipe": (
         lambda: controller(ratio=shp.ClippedRatio(RATIO, 2.0)),

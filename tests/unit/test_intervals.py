@@ -450,9 +450,8 @@ class TestStars:
         controller = RiskController(
             lambda x: x, Intervals(0, 8, Quantiles()), Distance(), worst_case=Directional()
         )
-        calibrated = controller.calibrate([[1.0, 2.0], [2.0, 3.0]], [1.0, 5.0])
         with pytest.raises(InputError, match=r"worst_case: expected Pointwise.*shrink=False"):
-            calibrated.predict([[1.0, 2.0]], alpha=1.0)
+            controller.calibrate([[1.0, 2.0], [2.0, 3.0]], [1.0, 5.0])
 
     def test_of_pairs_they_start_at_the_pair(self):
         controller = RiskController(
@@ -470,9 +469,8 @@ class TestStars:
         controller = RiskController(
             lambda x: x, Intervals(0, 8), Miscoverage(), worst_case=Directional()
         )
-        calibrated = controller.calibrate([[1.0], [2.0]], [1.0, 5.0])
-        with pytest.raises(InputError, match="losses: expected distances"):
-            calibrated.predict([[1.0]], alpha=0.5)
+        with pytest.raises(InputError, match="for losses by distance"):
+            controller.calibrate([[1.0], [2.0]], [1.0, 5.0])
 
 
 class TestBorder:

@@ -420,16 +420,15 @@ class TestController:
         controller = RiskController(
             lambda x: x, Balls(Box([0] * 3, [1] * 3)), Distance(), worst_case=Directional()
         )
-        calibrated = controller.calibrate(np.full((5, 3), 0.5), np.full((5, 3), 0.6))
         with pytest.raises(InputError, match=r"Pointwise\(\) or Constant\(\).*in 3 dimensions"):
-            calibrated.predict(np.full((1, 3), 0.5), alpha=0.2)
+            controller.calibrate(np.full((5, 3), 0.5), np.full((5, 3), 0.6))
 
     def test_miscoverage_has_none(self, data):
         controller = RiskController(
             lambda x: x, Balls(Box([0, 0], [10, 10])), Miscoverage(), worst_case=Directional()
         )
-        with pytest.raises(InputError, match="losses: expected distances"):
-            controller.calibrate(*data).predict(data[0][:1], alpha=0.5)
+        with pytest.raises(InputError, match="for losses by distance"):
+            controller.calibrate(*data)
 
     @pytest.mark.parametrize("directions", [7, 0, -1, 72.0, True, "72"])
     def test_directions_are_at_least_eight(self, directions):
@@ -454,3 +453,12 @@ class TestController:
         nest = nest_of(Balls(Box([0, 0], [4, 4])), [[1.0, 1.0]])
         outline = nest.star(0 * nest.rays(8), 8).to_frame()["outline"][0]
         assert outline == [[1.0, 1.0]]
+
+    @pytest.mark.parametrize("p", [1.0, np.inf])
+    def test_stars_of_one_reach_are_the_balls_of_norms_with_corners(self, p):
+        """Eight directions hit every corner of a diamond and of a square: nothing is added."""
+        nest = Balls(Box([0, 0], [10, 10]), p).nest(
+            predictor_of(lambda x: x), Table.of("X", np.array([[5.0, 4.0]])), Draws("prediction", 1)
+        )
+        reach = np.full(nest.rays(16).shape, 1.5)
+        assert nest.star(reach, 16).size() == pytest.approx(nest.at([1.5]).size(), rel=1e-8)

@@ -138,7 +138,7 @@ class BallNest:
 
     def at(self, thresholds: FloatArray) -> BallSets:
         """The balls at one threshold for each row."""
-        return BallSets(self, thresholds_of(thresholds, len(self)))
+        return BallSets(self, thresholds_of(thresholds, self))
 
     def diameter(self) -> float:
         """The largest distance of two labels."""
@@ -162,8 +162,8 @@ class BallNest:
         largest = np.where((reach >= edges).all(axis=1), self.whole(), reach.max(axis=1))
         return StarSets(self, largest, reach=reach, directions=directions)
 
-    def fan(self, directions: int) -> Rays:
-        """Directions in which stars reach, and the distance to the edge of the region in each."""
+    def demand_directions(self) -> None:
+        """Raise unless sets can be drawn: on the line, or in the plane."""
         if self.region.dimension > _PLANE:
             raise InputError(
                 "worst_case",
@@ -171,6 +171,9 @@ class BallNest:
                 f"Directional() in {self.region.dimension} dimensions",
                 "star-shaped sets are drawn as intervals or polygons",
             )
+
+    def fan(self, directions: int) -> Rays:
+        """Directions in which stars reach, and the distance to the edge of the region in each."""
         if directions not in self._fans:
             self._fans[directions] = (
                 Rays.on_the_line(self.centers, self.region)

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
 import narwhals as nw
-import numpy as np
 
-from shiftproof._types import BoolArray, FloatArray, ObjectArray
+from shiftproof import _checks
+from shiftproof._types import ArrayLike, BoolArray, FloatArray, ObjectArray
 from shiftproof.contracts import Nest
 from shiftproof.errors import InputError
 
@@ -114,6 +114,6 @@ class FinishedSets(ABC, Generic[AnyNest]):
         return replace(self, kind=kind)
 
 
-def thresholds_of(thresholds: object, rows: int) -> FloatArray:
+def thresholds_of(thresholds: ArrayLike, nest: Nest) -> FloatArray:
     """One threshold for each row."""
-    return np.broadcast_to(np.asarray(thresholds, dtype=np.float64), (rows,))
+    return _checks.each("thresholds", thresholds, len(nest))

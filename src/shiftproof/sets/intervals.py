@@ -254,7 +254,7 @@ class IntervalNest:
 
     def at(self, thresholds: FloatArray) -> IntervalSets:
         """The intervals at one threshold for each row."""
-        return IntervalSets(self, thresholds_of(thresholds, len(self)))
+        return IntervalSets(self, thresholds_of(thresholds, self))
 
     def diameter(self) -> float:
         """The largest distance of two labels."""
@@ -276,6 +276,9 @@ class IntervalNest:
         return (
             np.stack([self.low - self.bottom, self.top - self.high], axis=1) / self.scale[:, None]
         )
+
+    def demand_directions(self) -> None:
+        """There are two: down and up."""
 
     @property
     def slopes(self) -> FloatArray:

@@ -170,7 +170,7 @@ class LabelSets:
             got, repair = type(self.score).__name__, "for example LAC()"
             raise InputError("score", "LAC, APS or RAPS", got, repair)
         if self.classes is not None:
-            names = np.asarray(self.classes)
+            names = _named(self.classes)
             if names.ndim != 1 or len(set(names.tolist())) < len(names):
                 got = f"{names.tolist()!r:.60}"
                 raise InputError("classes", "labels, each of them once", got, "name each column")
@@ -183,7 +183,7 @@ class LabelSets:
     def nest(self, predictor: Predictor, table: Table, draws: Draws) -> ClassNest:
         """The score of every class for each row."""
         found = _probabilities(predictor.probabilities(table, draws))
-        entries = self.score.entries(found, draws)
+        entries = _scores(self.score, found, draws)
         if self.nonempty:
             best = np.arange(found.shape[1]) == found.argmax(axis=1)[:, None]
             entries = np.where(best, 0.0, entries)
@@ -191,7 +191,7 @@ class LabelSets:
 
     def _names(self, predictor: Predictor, count: int) -> Array:
         given_names = self.classes if self.classes is not None else predictor.classes
-        names = np.arange(count) if given_names is None else np.asarray(given_names)
+        names = np.arange(count) if given_names is None else _named(given_names)
         if len(names) != count:
             raise InputError(
                 "classes",
@@ -221,7 +221,7 @@ class ClassNest(EntryNest):
 
     def at(self, thresholds: FloatArray) -> ClassSets:
         """The sets at one threshold for each row."""
-        return ClassSets(self, thresholds_of(thresholds, len(self)))
+        return ClassSets(self, thresholds_of(thresholds, self))
 
 
 class ClassSets(EntrySets):
@@ -258,6 +258,24 @@ def _probabilities(values: ArrayLike) -> FloatArray:
     repair = "several labels may be true at once? then use Masks; else normalise"
     _checks.demand("sums of probabilities", sums, near, "1", repair)
     return found
+
+
+def _named(classes: Sequence[object] | ArrayLike) -> Array:
+    """Labels as they are: numbers beside text stay numbers."""
+    names = np.asarray(classes)
+    mixed = names.dtype.kind in "US" and not all(isinstance(each, str) for each in classes)  # type: ignore[union-attr]
+    return np.asarray(classes, dtype=object) if mixed else names
+
+
+def _scores(score: LabelScore, probabilities: FloatArray, draws: Draws) -> FloatArray:
+    """The score of every class, checked: a score may be the user's own."""
+    entries = _checks.floats("scores", score.entries(probabilities, draws))
+    if entries.shape != probabilities.shape:
+        expected, got = f"shape {probabilities.shape}", f"shape {entries.shape}"
+        raise InputError("scores", expected, got, "one score for each class of each row")
+    repair = "shift the score: only the order of its values matters"
+    _checks.demand("scores", entries, entries >= 0, "scores of at least 0", repair)
+    return entries
 
 
 def _in_order_of_classes(ranked: FloatArray, order: Array) -> FloatArray:

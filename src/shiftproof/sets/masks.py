@@ -83,7 +83,7 @@ class MaskNest(EntryNest):
 
     def at(self, thresholds: FloatArray) -> MaskSets:
         """The masks at one threshold for each row."""
-        return MaskSets(self, thresholds_of(thresholds, len(self)))
+        return MaskSets(self, thresholds_of(thresholds, self))
 
 
 class MaskSets(EntrySets):

@@ -57,7 +57,8 @@ class Rays:
     @classmethod
     def in_the_plane(cls, centers: FloatArray, region: Region, p: float, directions: int) -> Rays:
         """Some directions at equal angles, and those of all corners of the region."""
-        equal = -np.pi + 2 * np.pi * (np.arange(directions) + 0.5) / directions
+        # A multiple of eight has the corners of balls of p = 1 and p = inf.
+        equal = -np.pi + 2 * np.pi * np.arange(1, directions + 1) / directions
         plain = np.stack([np.cos(equal), np.sin(equal)], axis=1)
         plain /= norm(plain, p)[:, None]
         plain_edges = region.to_edge(centers, plain)
