@@ -436,21 +436,24 @@ def test_labels_of_mixed_kinds_stay_what_they_are():
     family = LabelSets(classes=["a", 1, 2.5])
     x = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
     calibrated = RiskController(lambda x: x, family, Miscoverage()).calibrate(x, ["a", 1, 2.5])
-    assert calibrated.predict(x, alpha=0.5).labels() == [["a"], [1], [2.5]]
+    sets = calibrated.predict(x, alpha=0.25)
+    assert sets.contains(["a", 1, 2.5]).tolist() == [True, True, True]
+    assert [sorted(map(str, labels)) for labels in sets.labels()] == [["a"], ["1"], ["2.5"]]
 
 
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        (lambda p, draws: p[:, :1], r"scores: expected shape \(2, 2\), got shape \(2, 1\)"),
-        (lambda p, draws: -p, "scores of at least 0"),
-        (lambda p, draws: p * np.nan, "no NaN"),
+        (lambda p: p[:, :1], r"scores: expected shape \(2, 2\), got shape \(2, 1\)"),
+        (lambda p: -p, "scores of at least 0"),
+        (lambda p: p * np.nan, "no NaN"),
     ],
 )
 def test_a_score_of_ones_own_is_checked(entries, message):
     class Own:
         def entries(self, probabilities, draws):
-            return entries(probabilities, draws)
+            del draws
+            return entries(probabilities)
 
     controller = RiskController(lambda x: x, LabelSets(Own()), Miscoverage())
     with pytest.raises(InputError, match=message):
