@@ -78,6 +78,7 @@ def indices(name: str, values: ArrayLike, *, length: int, below: int) -> IntArra
 
 
 def scalar(name: str, value: float, repair: str) -> float:
+    _no_flag(name, value, repair)
     array = floats(name, value, repair=repair)
     if array.ndim != 0:
         raise InputError(name, "one number", f"shape {array.shape}", repair)
@@ -145,7 +146,13 @@ def test_weights(name: str, values: ArrayLike) -> FloatArray:
     return array
 
 
+def _no_flag(name: str, value: ArrayLike, repair: str) -> None:
+    if np.asarray(value).dtype.kind == "b":
+        raise InputError(name, "a number", f"{value!r}", repair)
+
+
 def risk_level(alpha: ArrayLike, bound: float) -> FloatArray:
+    _no_flag("alpha", alpha, "state the tolerated risk in the units of the loss")
     array = floats("alpha", alpha, repair="state the tolerated risk in the units of the loss")
     expected = f"a risk between 0 and the bound of the loss, {bound!r}"
     good = (array >= 0) & (array <= bound) & np.isfinite(array)
@@ -173,7 +180,8 @@ def each(name: str, values: ArrayLike, length: int) -> FloatArray:
 def same_rows(name: str, rows: int, wanted: int) -> None:
     """Raise unless there is one row for each example."""
     if rows != wanted:
-        raise InputError(name, f"{wanted} rows, one for each", f"{rows}", "pass the same rows")
+        expected = f"{wanted} rows, one for each input"
+        raise InputError(name, expected, f"{rows}", "pass the same rows")
 
 
 def broadcast(**arrays: FloatArray) -> tuple[int, ...]:

@@ -143,6 +143,10 @@ class Predictor(Protocol):
     def classes(self) -> ArrayLike | None:
         """The labels that columns of probabilities stand for, where they are known."""
 
+    @property
+    def columns(self) -> tuple[Column, ...] | None:
+        """The columns of a table that it reads by name; None where it may read all, by place."""
+
     def values(self, table: Table, draws: Draws) -> Array:
         """Predictions, one row for each row of the table."""
 
@@ -217,8 +221,30 @@ class Nest(Protocol):
     def whole(self) -> FloatArray:
         """D(x): for each row the smallest threshold that gives the whole label space."""
 
+    def least(self) -> FloatArray:
+        """For each row a threshold below which the set does not get smaller."""
+
     def at(self, thresholds: FloatArray) -> Sets:
         """The sets at one threshold for each row."""
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a loss or a worst case may ask of a family before any set is made.
+
+    Attributes
+    ----------
+    dimension : int or None
+        Of the label space; None where labels are not points.
+    bounded : bool
+        Whether the label space has an end.
+    shrinks : bool
+        Whether thresholds may be negative: sets narrower than what was predicted.
+    """
+
+    dimension: int | None
+    bounded: bool = True
+    shrinks: bool = False
 
 
 class Family(Protocol):
@@ -227,6 +253,10 @@ class Family(Protocol):
     @property
     def makes(self) -> type:
         """The type of its nests, for what asks whether they have a method."""
+
+    @property
+    def traits(self) -> Traits:
+        """What is known of its sets before any is made."""
 
     def nest(self, predictor: Predictor, table: Table, draws: Draws) -> Nest:
         """The sets around the predictions for the rows of a table."""
@@ -238,6 +268,9 @@ class Loss(Protocol):
     @property
     def needs(self) -> tuple[str, ...]:
         """The methods of a nest that it calls beyond those of all nests."""
+
+    def demand(self, traits: Traits) -> None:
+        """Raise where it cannot be bounded on such sets."""
 
     def bound(self, nest: Any) -> float:
         """Lmax: the largest possible loss."""
@@ -262,8 +295,8 @@ class WorstCase(Protocol):
     def needs(self) -> tuple[str, ...]:
         """The methods of a nest that it calls beyond those of all nests."""
 
-    def demand(self, loss: Loss, nest: Any) -> None:
-        """Raise where it does not go with this loss and these sets."""
+    def demand(self, loss: Loss, traits: Traits) -> None:
+        """Raise where it does not go with this loss and such sets."""
 
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray

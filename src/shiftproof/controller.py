@@ -16,13 +16,14 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._tables import Column, Table
 from shiftproof._types import ArrayLike, FloatArray
+from shiftproof.confidence import probability
 from shiftproof.contracts import Assumption, Family, Loss, Nest, Predictor, Ratio, WorstCase
 from shiftproof.errors import InputError
 from shiftproof.evaluation import Evaluation
 from shiftproof.explanation import Explanation
-from shiftproof.keys import Draws
+from shiftproof.keys import CALIBRATION, PREDICTION, Draws
 from shiftproof.predictors.models import predictor_of
-from shiftproof.ratios.known import NoShift
+from shiftproof.ratios.known import NoShift, column_names
 from shiftproof.risk import LossCurves, RiskCurve, ThresholdRule
 from shiftproof.worst_case import Pointwise
 
@@ -100,6 +101,8 @@ class RiskController:
                     type(self.sets).__name__,
                     "choose another loss or worst case, or other sets",
                 )
+        self.loss.demand(self.sets.traits)
+        self.worst_case.demand(self.loss, self.sets.traits)
         self._predictor  # noqa: B018 - refuses what does not predict
 
     @cached_property
@@ -137,12 +140,20 @@ class RiskController:
         Calibrated
         """
         table = Table.of("X", X)
-        nest = self._nest(table, Draws("calibration", len(table), seed, ids))
-        self.worst_case.demand(self.loss, nest)
+        _demand_rows(y, table)
+        draws = Draws(CALIBRATION, len(table), seed, ids)
+        more = column_names(keep) if len(keep) else ()
+        table.require(more or ())
+        nest = self._nest(table, draws)
         losses = self.loss.curves(nest, y)
         rule = self.ratio.curve(losses, table.native())
-        kept = Kept.of(table, self.ratio.columns, tuple(keep))
+        kept = Kept.of(table, self.ratio.columns, more or ())
         return Calibrated(self, losses, rule, kept, seed)
+
+    @property
+    def _reads_by_name(self) -> bool:
+        """Whether predictor and ratio say which columns they read."""
+        return self._predictor.columns is not None and self.ratio.columns is not None
 
     def _nest(self, table: Table, draws: Draws) -> Nest:
         return self.sets.nest(self._predictor, table, draws)
@@ -155,7 +166,8 @@ class Kept:
     inputs: object
     complete: bool
     rows: int
-    #: That of one row of an array; None for tables, whose columns are checked where they are read.
+    #: The names of all columns of a table, or the shape of one row of an array.
+    names: tuple[Column, ...] | None
     shape: tuple[int, ...] | None
 
     @classmethod
@@ -163,25 +175,45 @@ class Kept:
         """A copy of these columns; of all where `columns` is None, and of all of an array."""
         asked = tuple(dict.fromkeys([*(columns or ()), *more]))
         table.require(asked)
-        shape = None if table.is_named else np.shape(table.source)[1:]
+        names = table.names if table.is_named else None
+        layout = names, None if table.is_named else np.shape(table.source)[1:]
         if columns is not None and not asked:
-            return cls(None, False, len(table), shape)
+            return cls(None, False, len(table), *layout)
         if isinstance(table.source, np.ndarray):
-            return cls(table.source.copy(), True, len(table), shape)
+            return cls(table.source.copy(), True, len(table), *layout)
         part = table.source if columns is None else table.source.select(map(str, asked))
         complete = len(part.columns) == len(table.names)
-        return cls(part.clone().to_native(), complete, len(table), shape)
+        return cls(part.clone().to_native(), complete, len(table), *layout)
 
-    def demand_shape(self, table: Table) -> None:
-        """Raise unless rows of an array have the shape that they had in calibration."""
-        found = np.shape(table.source)[1:]
-        if not table.is_named and self.shape is not None and found != self.shape:
+    def aligned(self, table: Table, *, by_name: bool) -> Table:
+        """The table, laid out as in calibration.
+
+        Where all that reads it reads by name nothing is asked for here. Else columns are put into
+        the order of calibration, and none may be missing: a model that reads by place would take
+        one for another.
+        """
+        if table.is_named != (self.names is not None):
+            kinds = ("a table with named columns", "an array")
+            expected, got = kinds if self.names is not None else kinds[::-1]
+            raise InputError(table.what, f"{expected}, as in calibration", got, "pass that kind")
+        if self.names is None:
+            found = np.shape(table.source)[1:]
+            if found != self.shape:
+                expected = f"rows of shape {self.shape}, as in calibration"
+                got = f"rows of shape {found}"
+                raise InputError(table.what, expected, got, "pass the same inputs")
+            return table
+        if by_name or table.names == self.names:
+            return table
+        absent = [name for name in self.names if name not in table.names]
+        if absent:
             raise InputError(
                 table.what,
-                f"rows of shape {self.shape}, as in calibration",
-                f"rows of shape {found}",
-                "pass the same inputs",
+                f"the columns of calibration, {list(self.names)}",
+                f"no {absent}",
+                "pass them, or say which columns the model reads: OnColumns(model, names)",
             )
+        return table.select(self.names)
 
     def inputs_for(self, ratio: Ratio[Any]) -> object:
         """What is kept, if it is all that the ratio may read."""
@@ -253,11 +285,13 @@ class Calibrated:
         seed : int, optional
             That of the calibration where left out; test points draw from a stream of their own.
         ids : array, optional
-            The identity of each row.
+            The identity of each row; 0, 1, ... where left out. Where something draws at random, a
+            row that is served in several calls, or alone, needs its own: with the same id it makes
+            the same draw.
         """
-        table = Table.of("X", X)
-        self.kept.demand_shape(table)
-        draws = Draws("prediction", len(table), self.seed if seed is None else seed, ids)
+        by_name = self.controller._reads_by_name  # noqa: SLF001
+        table = self.kept.aligned(Table.of("X", X), by_name=by_name)
+        draws = Draws(PREDICTION, len(table), self.seed if seed is None else seed, ids)
         nest = self.controller._nest(table, draws)  # noqa: SLF001 - one shell, three stages
         return Prepared(self, nest, self._weights(table, draws), table, draws)
 
@@ -273,7 +307,20 @@ class Calibrated:
 
         ``predict(X, alpha)`` is ``prepare(X).sets(alpha)``.
         """
+        self._demand_level(alpha)
         return self.prepare(X, seed=seed, ids=ids).sets(alpha)
+
+    def explain(
+        self,
+        X: object,
+        alpha: ArrayLike,
+        *,
+        seed: int | None = None,
+        ids: ArrayLike | None = None,
+    ) -> Explanation:
+        """Why the sets of these points are this large; ``prepare(X).explain(alpha)``."""
+        self._demand_level(alpha)
+        return self.prepare(X, seed=seed, ids=ids).explain(alpha)
 
     def evaluate(
         self,
@@ -286,6 +333,9 @@ class Calibrated:
         ids: ArrayLike | None = None,
     ) -> Evaluation:
         """Loss and size on labelled points of the target, with intervals at 1 - delta."""
+        self._demand_level(alpha)
+        probability("delta", delta)
+        _demand_rows(y, Table.of("X", X))
         return self.prepare(X, seed=seed, ids=ids).evaluate(y, alpha, delta=delta)
 
     def under(self, ratio: Ratio[Any]) -> Calibrated:
@@ -312,6 +362,10 @@ class Calibrated:
         controller = replace(self.controller, ratio=ratio)
         rule = ratio.curve(self.losses, self.kept.inputs_for(ratio))
         return Calibrated(controller, self.losses, rule, self.kept, self.seed)
+
+    def _demand_level(self, alpha: ArrayLike) -> None:
+        """Raise for what is no level, before a model is asked."""
+        _checks.risk_level(alpha, self.losses.bound)
 
     def _weights(self, table: Table, draws: Draws) -> Any:
         return self.controller.ratio.weights(table.native(), draws.keys_if_any("ratio"))
@@ -391,12 +445,11 @@ class Prepared:
             (rule, self.weights),
             (rule, rule.scaled(self.weights, 0.5)),
         )
-        whole = self.nest.whole()
-        found = (
-            np.minimum(self._sets(curve, weights, levels).threshold, whole)
-            for curve, weights in asked
+        ends = self.nest.least(), self.nest.whole()
+        model, model_with_mass, shifted, total, doubled = (
+            np.clip(self._sets(curve, weights, levels).threshold, *ends) for curve, weights in asked
         )
-        return Explanation(*found)
+        return Explanation(model, model_with_mass, shifted, total, doubled, ends[0])
 
     def under(self, ratio: Ratio[Any]) -> Prepared:
         """The same points under another shift, without predicting again."""
@@ -410,17 +463,26 @@ class Prepared:
 
     def _levels(self, alpha: ArrayLike) -> FloatArray:
         """One level, or one for each point, none below what the whole label space can lose."""
-        levels = _checks.floats("alpha", alpha, repair="state the tolerated risk")
+        levels = _checks.risk_level(alpha, self.calibrated.losses.bound)
         _checks.each("alpha", levels, len(self))
         floor = self.calibrated.controller.loss.floor(self.nest)
         _checks.demand(
             "alpha",
             levels,
-            levels >= floor,
+            levels >= floor * (1 - _ROUNDING),
             f"at least {floor:.6g}, the loss of the whole label space",
             "promise less, or choose a loss that larger sets can bring down",
         )
         return levels
+
+
+#: A floor such as 2/3 may be missed by the last digit of an alpha.
+_ROUNDING = 1e-12
+
+
+def _demand_rows(y: object, table: Table) -> None:
+    """Raise unless there is a label for each row, before a model is asked."""
+    _checks.same_rows("labels", len(Table.of("labels", y)), len(table))
 
 
 _PARTS = (

@@ -44,7 +44,7 @@ class Measured:
     def of(
         cls, values: FloatArray, delta: float, sentence: str, *, most: float = math.inf
     ) -> Measured:
-        """The mean of independent values, and its interval at 1 - delta.
+        """The mean of independent values from 0 to `most`, and its interval at 1 - delta.
 
         Where all values are 0 or `most`, the largest that is possible, it is that of a rate: values
         in between count as coins of their mean, so it fails no more often for having been seen.
@@ -55,9 +55,10 @@ class Measured:
             low, high = rate_interval(int(at_most.sum()), n, delta)
             return cls(mean, low * most, high * most, Certainty.CERTIFIED, sentence)
         if n < 2 or not math.isfinite(mean):
-            return cls(mean, -math.inf, math.inf, Certainty.ESTIMATED, sentence)
+            return cls(mean, 0.0, most, Certainty.ESTIMATED, sentence)
         half = float(student.isf(delta / 2, n - 1) * values.std(ddof=1) / math.sqrt(n))
-        return cls(mean, mean - half, mean + half, Certainty.ESTIMATED, sentence)
+        low, high = max(mean - half, 0.0), min(mean + half, most)  # where values can lie
+        return cls(mean, low, high, Certainty.ESTIMATED, sentence)
 
     def __str__(self) -> str:
         return (

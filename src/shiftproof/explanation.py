@@ -1,7 +1,8 @@
 """Why a set is this large: model error, shift, test mass.
 
 With t(w, m) the threshold for weights w (1 where there is no shift) and test mass m (none, or the
-point's own), never above D(x),
+point's own), kept between the place below which
+the set does not get smaller and D(x), above which it does not get larger,
 
     t(w, 1) = t(1, 0)  +  shift  +  test mass.
 
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shiftproof import _checks
 from shiftproof._types import FloatArray
 
 
@@ -38,6 +40,8 @@ class Explanation:
         t(w, 1), the threshold itself, at most D(x).
     twice_the_labels : array (m,)
         The threshold that twice as many calibration examples of the same losses would give.
+    at_least : array (m,)
+        Where sets are as small as they can be.
 
     Examples
     --------
@@ -68,6 +72,10 @@ better model would shrink the sets most.
     shifted: FloatArray
     total: FloatArray
     twice_the_labels: FloatArray
+    at_least: FloatArray
+
+    def __post_init__(self) -> None:
+        _checks.non_empty("points", self.total, "explain the sets of at least one point")
 
     @property
     def shift(self) -> FloatArray:
@@ -90,6 +98,8 @@ better model would shrink the sets most.
     @property
     def advice(self) -> str:
         """What would shrink the sets most, in words."""
+        if not (self.total > self.at_least).any():
+            return "No set can be smaller."
         largest = max(self.means, key=lambda name: self.means[name])
         return _ADVICE[largest]
 

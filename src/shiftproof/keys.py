@@ -18,6 +18,9 @@ import numpy as np
 from shiftproof._types import ArrayLike, FloatArray, KeyArray
 from shiftproof.errors import InputError
 
+#: The roles of rows.
+CALIBRATION, PREDICTION = "calibration", "prediction"
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -128,6 +131,8 @@ class Draws:
     ids: ArrayLike | None = None
 
     def __post_init__(self) -> None:
+        if self.seed is not None:
+            row_keys(self.seed, self.role, 0)  # refuses what is no seed, drawn from or not
         if self.ids is None:
             return
         words = _as_words(self.ids)
@@ -148,12 +153,24 @@ class Draws:
                 "none",
                 "pass seed=, for example seed=0",
             )
+        if self._is_alone:
+            raise InputError(
+                "ids",
+                f"an id for a row that comes alone, since the {purpose} draws at random",
+                "none",
+                "rows that are served one by one would all be row 0, and share one draw",
+            )
         ids = self.count if self.ids is None else self.ids
         return row_keys(self.seed, f"{self.role}/{purpose}", ids)
 
     def keys_if_any(self, purpose: str) -> KeyArray | None:
-        """As :meth:`keys`, but None without a seed: for parts that may not draw at all."""
-        return None if self.seed is None else self.keys(purpose)
+        """As :meth:`keys`, but None where they refuse: for parts that may not draw at all."""
+        return None if self.seed is None or self._is_alone else self.keys(purpose)
+
+    @property
+    def _is_alone(self) -> bool:
+        """A row in use that comes alone, and without an id of its own."""
+        return self.ids is None and self.count == 1 and self.role == PREDICTION
 
 
 def _as_words(ids: ArrayLike | int) -> KeyArray:

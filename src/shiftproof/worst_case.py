@@ -1,7 +1,8 @@
 """What the rule allows the test point to lose: a constant, an envelope, an envelope by direction.
 
 All three keep the same promise. The constant is the paper's rule; the envelope is never larger and
-finite where the label space is; by direction it is never larger again.
+finite where the label space is; by direction it never reaches farther. (A star is drawn as a
+polygon around what it reaches, which adds a little where arcs are drawn as chords.)
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from typing import Any
 import numpy as np
 
 from shiftproof._types import FloatArray, ObjectArray
-from shiftproof.contracts import Loss, Sets
+from shiftproof.contracts import Loss, Sets, Traits
 from shiftproof.errors import InputError
 from shiftproof.risk import LossCurves, ThresholdRule
+
+#: The dimensions in which stars can be drawn.
+_DRAWN = (1, 2)
 
 #: With fewer directions a chord cuts off much of an arc.
 _FEWEST = 8
@@ -49,9 +53,9 @@ class Constant:
         """Every nest has what it takes."""
         return ()
 
-    def demand(self, loss: Loss, nest: Any) -> None:
+    def demand(self, loss: Loss, traits: Traits) -> None:
         """Nothing."""
-        del loss, nest
+        del loss, traits
 
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
@@ -77,9 +81,9 @@ class Pointwise:
         """Every nest has what it takes."""
         return ()
 
-    def demand(self, loss: Loss, nest: Any) -> None:
+    def demand(self, loss: Loss, traits: Traits) -> None:
         """Nothing."""
-        del loss, nest
+        del loss, traits
 
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
@@ -132,18 +136,21 @@ class Directional:
         """Directions, and distances in them."""
         return ("rays", "star", "distances")
 
-    def demand(self, loss: Loss, nest: Any) -> None:
+    def demand(self, loss: Loss, traits: Traits) -> None:
         """Distances, that start at 0, on the line or in the plane."""
         others, nowhere = "Pointwise() or Constant()", "Directional()"
         if "distances" not in loss.needs:
             repair = "star-shaped sets exist for losses by distance: Distance()"
             raise InputError("worst_case", f"{others} for {type(loss).__name__}", nowhere, repair)
-        if nest.lower < 0:
+        if traits.shrinks:
             repair = "or keep them as wide as the pair: Quantiles(shrink=False)"
             raise InputError(
                 "worst_case", f"{others} for intervals that may shrink", nowhere, repair
             )
-        nest.demand_directions()
+        if traits.dimension not in _DRAWN:
+            repair = "star-shaped sets are drawn as intervals or polygons"
+            expected = f"{others} in a label space of {traits.dimension} dimensions"
+            raise InputError("worst_case", expected, nowhere, repair)
 
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray

@@ -592,7 +592,7 @@ WRONG = {
         lambda: controller(sets=shp.Intervals()).calibrate(TABLE, PLACE),
         "a loss with a bound",
     ),
-    "alpha below 0": (lambda: CALIBRATED.predict(NEW, -0.1), "alpha: expected at least 0"),
+    "alpha below 0": (lambda: CALIBRATED.predict(NEW, -0.1), "alpha: expected a risk between 0"),
     "alpha above the bound": (lambda: CALIBRATED.predict(NEW, 11.0), "alpha: expected a risk"),
     "alpha of NaN": (lambda: CALIBRATED.predict(NEW, np.nan), "alpha: expected no NaN"),
     "alpha for others": (

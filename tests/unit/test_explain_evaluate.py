@@ -177,19 +177,19 @@ class TestExplanation:
         ],
     )
     def test_advice_names_the_largest_term(self, four, words):
-        found = shp.Explanation(*(np.array([each]) for each in four), np.array([1.0]))
+        found = shp.Explanation(*(np.array([each]) for each in four), np.array([1.0]), np.zeros(1))
         assert f"The largest term is {words}" in found.advice
         assert found.advice in str(found)
 
     def test_infinities_that_cancel_are_no_number_too_few(self):
         four = (np.array([each, 1.0]) for each in (1.0, INF, INF, 1.0))
-        found = shp.Explanation(*four, np.ones(2))
+        found = shp.Explanation(*four, np.ones(2), np.zeros(2))
         assert found.shift.tolist() == found.test_mass.tolist() == [0.0, 0.0]
         assert found.means == {"model error": 1.0, "shift": 0.0, "test mass": 0.0}
 
     def test_advice_counts_means(self):
         columns = np.array([[1.0, 1.0], [1.0, 1.0], [9.0, 1.0], [9.0, 1.5]])
-        found = shp.Explanation(*columns, np.ones(2))
+        found = shp.Explanation(*columns, np.ones(2), np.zeros(2))
         assert "The largest term is the shift" in found.advice
         assert found.means == pytest.approx(
             {"model error": 1.0, "shift": 4.125, "test mass": 0.125}
@@ -272,7 +272,7 @@ class TestEvaluation:
 
     def test_one_point(self):
         found = prepared(new=NEW[:1]).evaluate(TRUTH[:1], 0.4, delta=0.1)
-        assert (found.size.low, found.size.high) == (-INF, INF)
+        assert (found.size.low, found.size.high) == (0.0, INF)
         assert math.isfinite(found.size.value)
         assert found.whole.high == pytest.approx(0.95)  # 1 - delta / 2
         assert found.points == 1
@@ -281,7 +281,7 @@ class TestEvaluation:
         points, found = self.evaluate(shp.Miscoverage(), sets=shp.Intervals(), x=X[:2], y=Y[:2])
         assert found.relative_size is None
         assert found.size.value == INF
-        assert (found.size.low, found.size.high) == (-INF, INF)
+        assert (found.size.low, found.size.high) == (0.0, INF)
         assert found.whole.value == points.sets(0.4).whole.mean() > 0
         assert "relative" not in str(found)
 

@@ -316,11 +316,9 @@ class TestRanges:
 
     @pytest.mark.parametrize("family", [Intervals(), Intervals(lower=0), Intervals(upper=3)])
     def test_distances_without_an_end_and_without_a_cap_are_refused(self, family):
-        controller = RiskController(lambda x: x, family, Distance())
-        with pytest.raises(
-            InputError, match=r"loss: expected a loss with a bound.*Distance\(cap\)"
-        ):
-            controller.calibrate([[1.0], [2.0]], [1.0, 2.0])
+        message = r"loss: expected a loss with a bound.*Distance\(cap\)"
+        with pytest.raises(InputError, match=message):
+            RiskController(lambda x: x, family, Distance())
 
     def test_predictions_outside_are_moved_in(self):
         nest = nest_of(Intervals(0, 8), [[-3.0], [11.0]])
@@ -447,11 +445,9 @@ class TestStars:
         assert list(sets.outcome) == [Outcome.CONTROLLED] * 2
 
     def test_pairs_that_may_shrink_have_none(self):
-        controller = RiskController(
-            lambda x: x, Intervals(0, 8, Quantiles()), Distance(), worst_case=Directional()
-        )
+        pairs = Intervals(0, 8, Quantiles())
         with pytest.raises(InputError, match=r"worst_case: expected Pointwise.*shrink=False"):
-            controller.calibrate([[1.0, 2.0], [2.0, 3.0]], [1.0, 5.0])
+            RiskController(lambda x: x, pairs, Distance(), worst_case=Directional())
 
     def test_of_pairs_they_start_at_the_pair(self):
         controller = RiskController(
@@ -466,11 +462,8 @@ class TestStars:
         assert sets.upper.tolist() == [3.0, 5.0]
 
     def test_miscoverage_has_none(self):
-        controller = RiskController(
-            lambda x: x, Intervals(0, 8), Miscoverage(), worst_case=Directional()
-        )
         with pytest.raises(InputError, match="for losses by distance"):
-            controller.calibrate([[1.0], [2.0]], [1.0, 5.0])
+            RiskController(lambda x: x, Intervals(0, 8), Miscoverage(), worst_case=Directional())
 
 
 class TestBorder:

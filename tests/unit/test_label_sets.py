@@ -317,7 +317,7 @@ class TestClasses:
         nest = nest_of(LabelSets(classes=["cat", "dog"]), [[0.5, 0.5]] * 3)
         with pytest.raises(InputError, match=r"'cat', 'dog', got 'cow' in row 1 \(2 such rows\)"):
             nest.entry(["cat", "cow", "eel"])
-        with pytest.raises(InputError, match="got 2 in row 2; predictions have no column for it"):
+        with pytest.raises(InputError, match="got 2 in row 2; name the columns of probabilities"):
             nest_of(LabelSets(), [[0.5, 0.5]] * 3).entry([0, 1, 2])
         with pytest.raises(InputError, match=r"got 0.5 in row 0"):
             nest_of(LabelSets(), [[0.5, 0.5]] * 3).entry([0.5, 1, 1])

@@ -417,18 +417,15 @@ class TestController:
         assert repr(whole) == "StarSets(5 sets, 5 whole)"
 
     def test_in_three_dimensions_there_are_none(self):
-        controller = RiskController(
-            lambda x: x, Balls(Box([0] * 3, [1] * 3)), Distance(), worst_case=Directional()
-        )
-        with pytest.raises(InputError, match=r"Pointwise\(\) or Constant\(\).*in 3 dimensions"):
-            controller.calibrate(np.full((5, 3), 0.5), np.full((5, 3), 0.6))
+        balls = Balls(Box([0] * 3, [1] * 3))
+        with pytest.raises(InputError, match=r"Pointwise\(\) or Constant\(\).*3 dimensions"):
+            RiskController(lambda x: x, balls, Distance(), worst_case=Directional())
 
     def test_miscoverage_has_none(self, data):
-        controller = RiskController(
-            lambda x: x, Balls(Box([0, 0], [10, 10])), Miscoverage(), worst_case=Directional()
-        )
+        del data
+        balls = Balls(Box([0, 0], [10, 10]))
         with pytest.raises(InputError, match="for losses by distance"):
-            controller.calibrate(*data)
+            RiskController(lambda x: x, balls, Miscoverage(), worst_case=Directional())
 
     @pytest.mark.parametrize("directions", [7, 0, -1, 72.0, True, "72"])
     def test_directions_are_at_least_eight(self, directions):
@@ -437,8 +434,8 @@ class TestController:
 
     def test_outlines_in_a_table(self, data):
         x, _ = data
-        calibrated = self.made(data, Directional(8))
-        sets = calibrated.predict(pl.DataFrame({"a": x[:3, 0], "b": x[:3, 1]}), alpha=0.5)
+        table = pl.DataFrame({"a": x[:, 0], "b": x[:, 1]})
+        sets = self.made((table, data[1]), Directional(8)).predict(table[:3], alpha=0.5)
         frame = sets.to_frame()
         names = ["center_0", "center_1", "outline", "threshold", "whole", "outcome"]
         assert frame.columns == names

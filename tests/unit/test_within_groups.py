@@ -318,7 +318,7 @@ class TestLabels:
                 lambda: shp.WithinGroups("s").curve(
                     LossCurves.steps([1.0, 2.0]), pl.DataFrame({"s": ["a"]})
                 ),
-                "2 rows, one for each, got 1",
+                "2 rows, one for each input, got 1",
             ),
         ],
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftproof import _checks
 from shiftproof._types import FloatArray
+from shiftproof.contracts import Traits
 from shiftproof.errors import InputError
 from shiftproof.risk import LossCurves
 
@@ -74,6 +75,16 @@ class Distance:
     def needs(self) -> tuple[str, ...]:
         """Distances."""
         return ("distances", "farthest", "diameter")
+
+    def demand(self, traits: Traits) -> None:
+        """A bound: an end of the label space, or a cap."""
+        if self.cap is None and not traits.bounded:
+            raise InputError(
+                "loss",
+                "a loss with a bound",
+                "distances in a label space without end",
+                "give Intervals(lower, upper) or Distance(cap)",
+            )
 
     def bound(self, nest: MetricNest) -> float:
         """The cap, or the diameter of the label space."""

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from shiftproof._types import BoolArray, FloatArray
+from shiftproof.contracts import Traits
 from shiftproof.risk import LossCurves
 
 
@@ -61,6 +62,10 @@ class FalseNegativeRate:
     def needs(self) -> tuple[str, ...]:
         """Sets of labels."""
         return ("truth", "jumps")
+
+    def demand(self, traits: Traits) -> None:
+        """Nothing: it is at most 1 on any sets."""
+        del traits
 
     def bound(self, nest: LabelNest) -> float:
         """1."""

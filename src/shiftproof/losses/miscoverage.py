@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftproof._types import FloatArray
-from shiftproof.contracts import Nest, Sets
+from shiftproof.contracts import Nest, Sets, Traits
 from shiftproof.risk import LossCurves
 
 
@@ -33,6 +33,10 @@ class Miscoverage:
     def needs(self) -> tuple[str, ...]:
         """Every nest has what it takes."""
         return ()
+
+    def demand(self, traits: Traits) -> None:
+        """Nothing: it is at most 1 on any sets."""
+        del traits
 
     def bound(self, nest: Nest) -> float:
         """1."""

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from shiftproof import _checks
-from shiftproof._types import ArrayLike, FloatArray
-from shiftproof.contracts import Nest, Sets
+from shiftproof._types import ArrayLike, BoolArray, FloatArray, IntArray
+from shiftproof.contracts import Nest, Sets, Traits
 from shiftproof.errors import InputError
 from shiftproof.risk import LossCurves
 
@@ -47,6 +47,9 @@ class SetLoss(Protocol):
 
     def of(self, sets: Any, y: object) -> FloatArray:
         """The loss of each set."""
+
+    def profile(self, nest: Any, y: object) -> tuple[FloatArray, FloatArray]:
+        """Thresholds (n, k + 1), and the losses (n, k + 2) there and of the whole label space."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +112,10 @@ class MonotoneLoss:
         """Places where sets change, unless thresholds are given."""
         return ("jumps",) if self.thresholds is None else ()
 
+    def demand(self, traits: Traits) -> None:
+        """Nothing: its bound was given."""
+        del traits
+
     def bound(self, nest: Nest) -> float:
         """As it was given."""
         del nest
@@ -127,9 +134,13 @@ class MonotoneLoss:
         _checks.demand("losses", found, inside, expected, repair)
         return found
 
+    def profile(self, nest: Any, y: object) -> tuple[FloatArray, FloatArray]:
+        """Thresholds (n, k + 1), and the losses (n, k + 2) there and of the whole label space."""
+        return _profile(self, nest, y)
+
     def curves(self, nest: Any, y: object) -> LossCurves:
         """A staircase for each row; an error that names the first row whose loss rises."""
-        places, values = _profile(self, nest, y)
+        places, values = self.profile(nest, y)
         rises = np.diff(values, axis=1) > _ROUNDING * self.loss_max
         if rises.any():
             row, step = np.argwhere(rises)[0]
@@ -199,8 +210,35 @@ class F1:
 
     def of(self, sets: Any, y: object) -> FloatArray:
         """1 - F1 of each set; 0 where neither the set nor the truth has a label."""
-        true = sets.nest.truth(y)
-        count = true.sum(axis=1)
+        true, count = self._truth(sets.nest, y)
+        both = np.count_nonzero(true & sets.flat, axis=1)
+        return _one_less_f1(both, np.count_nonzero(sets.flat, axis=1), count)
+
+    def profile(self, nest: Any, y: object) -> tuple[FloatArray, FloatArray]:
+        """As any profile, by running counts of labels in the order in which they enter."""
+        true, count = self._truth(nest, y)
+        order = np.argsort(nest.entries, axis=1, kind="stable")
+        entered = np.cumsum(np.take_along_axis(true, order, axis=1), axis=1)
+        places = _jumps(nest)
+        # Labels of one score enter together: each place counts up to the last of them.
+        last = np.broadcast_to(np.arange(nest.labels), order.shape).copy()
+        last[:, :-1][places[:, 1:-1] == places[:, 2:]] = nest.labels
+        last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+        found = np.take_along_axis(entered, last, axis=1)
+        values = _one_less_f1(found, last + 1, count[:, None])
+        # Before the first place the set is empty, unless labels enter at the lower end already.
+        start = np.where(places[:, :1] == places[:, 1:2], values[:, :1], self._of_none(count))
+        return places, np.hstack([start, values, values[:, -1:]])
+
+    def _of_none(self, count: IntArray) -> FloatArray:
+        """The loss of an empty set."""
+        none: IntArray = 0 * count
+        return _one_less_f1(none, none, count)[:, None]
+
+    def _truth(self, nest: Any, y: object) -> tuple[BoolArray, IntArray]:
+        """The true labels, and how many there are."""
+        true: BoolArray = nest.truth(y)
+        count = np.count_nonzero(true, axis=1)
         _checks.demand(
             "labels",
             count.astype(np.float64),
@@ -208,8 +246,7 @@ class F1:
             f"at least {self.at_least} true labels in each row",
             "F1(at_least=...) states how many there are",
         )
-        both, total = (true & sets.flat).sum(axis=1), sets.flat.sum(axis=1) + count
-        return np.where(total > 0, 1.0 - 2.0 * both / np.maximum(total, 1), 0.0)
+        return true, count
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,8 +285,10 @@ got 0.3; promise less, or choose a loss that larger sets can bring down
     loss: SetLoss
 
     def __post_init__(self) -> None:
-        if not all(hasattr(self.loss, name) for name in ("of", "loss_max", "floor")):
-            got, repair = type(self.loss).__name__, "for example F1(), MonotoneLoss(f, ...)"
+        usable = all(hasattr(self.loss, name) for name in ("of", "loss_max", "floor"))
+        if isinstance(self.loss, type) or not usable:
+            got = getattr(self.loss, "__name__", type(self.loss).__name__)
+            repair = "an object, for example F1(), MonotoneLoss(f, ...)"
             raise InputError("loss", "a loss of finished sets", got, repair)
 
     @property
@@ -261,7 +300,12 @@ got 0.3; promise less, or choose a loss that larger sets can bring down
     def controls(self) -> str:
         """What the promise is about, in words."""
         name = str(self.loss) if isinstance(self.loss, F1) else "loss"
-        return f"the largest {name} of the set and of all larger ones"
+        larger = "all larger ones" if self.loss.thresholds is None else "those at larger thresholds"
+        return f"the largest {name} of the set and of {larger}"
+
+    def demand(self, traits: Traits) -> None:
+        """Nothing: its bound is known."""
+        del traits
 
     def bound(self, nest: Any) -> float:
         """That of the loss."""
@@ -274,7 +318,7 @@ got 0.3; promise less, or choose a loss that larger sets can bring down
 
     def curves(self, nest: Any, y: object) -> LossCurves:
         """The largest loss from each threshold on."""
-        places, values = _profile(self.loss, nest, y)
+        places, values = self.loss.profile(nest, y)
         envelope = np.maximum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
         return _staircases(places, envelope, self.loss.loss_max, _lower(self.loss, nest))
 
@@ -287,22 +331,15 @@ got 0.3; promise less, or choose a loss that larger sets can bring down
         return self.loss.of(sets, y)
 
 
-def _profile(loss: SetLoss, nest: Any, y: object) -> tuple[FloatArray, FloatArray]:
+def _one_less_f1(both: IntArray, size: IntArray, count: IntArray) -> FloatArray:
+    """1 - 2 both / (size + count); 0 where neither the set nor the truth has a label."""
+    total = size + count
+    return np.where(total > 0, 1.0 - 2.0 * both / np.maximum(total, 1), 0.0)
+
+
+def _profile(loss: MonotoneLoss, nest: Any, y: object) -> tuple[FloatArray, FloatArray]:
     """Thresholds (n, k + 1) and the losses (n, k + 2) there and of the whole label space."""
-    if loss.thresholds is None:
-        jumps = nest.jumps()
-        empty = np.minimum(jumps[:, :1] - 1.0, np.nextafter(jumps[:, :1], -np.inf))
-        start = np.where(np.isinf(nest.lower), empty, nest.lower)
-        places = np.concatenate([np.minimum(start, jumps[:, :1]), jumps], axis=1)
-    else:
-        places = np.broadcast_to(loss.thresholds, (len(nest), len(loss.thresholds)))
-        if places[0, 0] < nest.lower:
-            raise InputError(
-                "thresholds",
-                f"thresholds of at least {nest.lower!r}, where the sets begin",
-                f"{places[0, 0]!r}",
-                "leave out those below",
-            )
+    places = _jumps(nest) if loss.thresholds is None else _grid(loss.thresholds, nest)
     columns = [loss.of(nest.at(places[:, step]), y) for step in range(places.shape[1])]
     whole = loss.of(nest.at(np.full(len(nest), np.inf)), y)
     floor = loss.floor(nest)
@@ -314,6 +351,26 @@ def _profile(loss: SetLoss, nest: Any, y: object) -> tuple[FloatArray, FloatArra
         "state the largest one: whole_loss=",
     )
     return places, np.column_stack([*columns, whole])
+
+
+def _jumps(nest: Any) -> FloatArray:
+    """A place where the set of labels is as small as it can be, and each place where it changes."""
+    jumps = nest.jumps()
+    empty = np.minimum(jumps[:, :1] - 1.0, np.nextafter(jumps[:, :1], -np.inf))
+    start = np.where(np.isinf(nest.lower), empty, nest.lower)
+    return np.concatenate([np.minimum(start, jumps[:, :1]), jumps], axis=1)
+
+
+def _grid(thresholds: FloatArray, nest: Any) -> FloatArray:
+    """The thresholds that were given, for each row; an error for those below the lower end."""
+    if thresholds[0] < nest.lower:
+        raise InputError(
+            "thresholds",
+            f"thresholds of at least {nest.lower!r}, where the sets begin",
+            f"{float(thresholds[0])!r}",
+            "leave out those below",
+        )
+    return np.broadcast_to(thresholds, (len(nest), len(thresholds)))
 
 
 def _lower(loss: SetLoss, nest: Any) -> float:

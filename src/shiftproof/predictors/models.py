@@ -74,15 +74,26 @@ class Model:
         found = getattr(self.model, "classes_", None)
         return None if isinstance(found, list) else found
 
+    @property
+    def columns(self) -> tuple[Column, ...] | None:
+        """The columns that it was fitted to, if they had names."""
+        names = getattr(self.model, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
     def values(self, table: Table, draws: Draws) -> Array:
         """What ``predict`` says."""
         del draws
-        return answers(self._method("predict")(table.native()), len(table))
+        return answers(self._method("predict")(self._inputs(table)), len(table))
 
     def probabilities(self, table: Table, draws: Draws) -> Array:
         """What ``predict_proba`` says."""
         del draws
-        return answers(self._method("predict_proba")(table.native()), len(table))
+        return answers(self._method("predict_proba")(self._inputs(table)), len(table))
+
+    def _inputs(self, table: Table) -> object:
+        """The columns by name, in the order of fitting: others are none of its business."""
+        known = self.columns if table.is_named else None
+        return table.native() if known is None else table.select(known).native()
 
     def _method(self, name: str) -> Callable[[object], ArrayLike]:
         return method_of(self.model, name)
@@ -97,6 +108,10 @@ class Function:
     @property
     def classes(self) -> None:
         """A function does not say."""
+
+    @property
+    def columns(self) -> None:
+        """A function may read all."""
 
     def values(self, table: Table, draws: Draws) -> Array:
         """What it says."""
@@ -136,6 +151,11 @@ class Columns:
     @property
     def classes(self) -> None:
         """Columns do not say which labels they stand for."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns themselves."""
+        return self.names
 
     def values(self, table: Table, draws: Draws) -> Array:
         """The columns, side by side; one column as a vector."""
@@ -182,6 +202,11 @@ class OnColumns:
     def classes(self) -> ArrayLike | None:
         """The labels of the model."""
         return self.model.classes
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Those that the model gets."""
+        return self.names
 
     def predict(self, X: object) -> Array:
         """What the model says of these columns of a table."""

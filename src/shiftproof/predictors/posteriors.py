@@ -37,6 +37,11 @@ class _OfPosterior(ABC):
         """The labels of the models."""
         return getattr(self.posterior, "classes", None)
 
+    @property
+    def columns(self) -> tuple[Column, ...] | None:
+        """The columns that the models read by name, where the posterior says so."""
+        return getattr(self.posterior, "names", None)
+
     def values(self, table: Table, draws: Draws) -> Array:
         """Predictions, one row for each row of the table."""
         return answers(self._answer(table.native(), draws, "predict"), len(table))
@@ -56,7 +61,8 @@ class Thompson(_OfPosterior):
 
     Given the training data the draws are independent of each other and of the rows, so the pairs
     of row and draw are as exchangeable as the rows: the promise of W-CRC holds with them. Rows of
-    calibration and of prediction draw from separate streams. A seed is needed.
+    calibration and of prediction draw from separate streams. A seed is needed; and rows that are
+    served one by one need ids, or each would be row 0 and all would share one draw.
 
     Parameters
     ----------

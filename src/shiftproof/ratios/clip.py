@@ -263,7 +263,8 @@ class DrawnRatio:
                 "keys",
                 "one key for each row",
                 "none",
-                "the rule draws at random: pass keys.row_keys(seed, 'prediction', ids)",
+                "the rule draws at random: pass keys.row_keys(seed, 'prediction', ids), or to a "
+                "controller seed= (and ids= where rows come alone)",
             )
         chance = uniforms(checked(keys, len(w)))
         with np.errstate(divide="ignore"):

@@ -31,6 +31,8 @@ class WithinGroups:
     ----------
     group : str, int or callable
         The column with the labels of groups; or a function from the inputs, as they came, to them.
+        The number 1 and the text "1" are two groups.
+        The number 1 and the text "1" are two groups.
 
     Examples
     --------

@@ -18,7 +18,7 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._tables import Table
 from shiftproof._types import BoolArray, FloatArray
-from shiftproof.contracts import Predictor
+from shiftproof.contracts import Predictor, Traits
 from shiftproof.errors import InputError
 from shiftproof.keys import Draws
 from shiftproof.predictors.models import predictor_of
@@ -29,8 +29,6 @@ from shiftproof.sets.finished import FinishedSets, thresholds_of
 from shiftproof.sets.intervals import scales
 from shiftproof.sets.region import Region
 from shiftproof.sets.stars import Rays
-
-_PLANE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +68,7 @@ class Balls:
     scale: object = None
 
     def __post_init__(self) -> None:
-        if not hasattr(self.region, "ball_volume"):
+        if isinstance(self.region, type) or not hasattr(self.region, "ball_volume"):
             got, repair = type(self.region).__name__, "for example Box([0, 0], [45, 34])"
             raise InputError("region", "a Box or a convex Polygon", got, repair)
         order = _checks.scalar("p", self.p, "for example 2")
@@ -84,6 +82,11 @@ class Balls:
     def makes(self) -> type:
         """Nests of balls."""
         return BallNest
+
+    @property
+    def traits(self) -> Traits:
+        """Points of a bounded region."""
+        return Traits(self.region.dimension)
 
     def nest(self, predictor: Predictor, table: Table, draws: Draws) -> BallNest:
         """Balls around the predictions, which are moved into the region."""
@@ -136,6 +139,10 @@ class BallNest:
         """R of the farthest point of the region."""
         return self._whole
 
+    def least(self) -> FloatArray:
+        """A radius of 0."""
+        return np.zeros(len(self))
+
     def at(self, thresholds: FloatArray) -> BallSets:
         """The balls at one threshold for each row."""
         return BallSets(self, thresholds_of(thresholds, self))
@@ -161,16 +168,6 @@ class BallNest:
         edges = self.rays(directions)
         largest = np.where((reach >= edges).all(axis=1), self.whole(), reach.max(axis=1))
         return StarSets(self, largest, reach=reach, directions=directions)
-
-    def demand_directions(self) -> None:
-        """Raise unless sets can be drawn: on the line, or in the plane."""
-        if self.region.dimension > _PLANE:
-            raise InputError(
-                "worst_case",
-                "Pointwise() or Constant() in a label space of more than two dimensions",
-                f"Directional() in {self.region.dimension} dimensions",
-                "star-shaped sets are drawn as intervals or polygons",
-            )
 
     def fan(self, directions: int) -> Rays:
         """Directions in which stars reach, and the distance to the edge of the region in each."""

@@ -51,6 +51,11 @@ class EntryNest(ABC):
         """The threshold from which on all labels are in the set."""
         return self._whole
 
+    def least(self) -> FloatArray:
+        """Just below the first label: the set is empty; the lower end where that is above."""
+        first = self.entries.min(axis=1)
+        return np.asarray(np.maximum(np.nextafter(first, -np.inf), self.lower))
+
     def jumps(self) -> FloatArray:
         """The thresholds (n, K) at which the set of each row changes, ascending."""
         return np.sort(self.entries, axis=1)

@@ -49,7 +49,7 @@ def codes(y: object, rows: int, classes: Array) -> IntArray:
             f"labels among {shown}" + (" and more" if len(classes) > 8 else ""),
             f"{column.tolist()[strange[0]]!r} in row {strange[0]}"
             + (f" ({len(strange)} such rows)" if len(strange) > 1 else ""),
-            "predictions have no column for it: fit the model on all labels, or drop these rows",
+            "name the columns of probabilities, LabelSets(classes=[...]), or fit on all labels",
         )
     return found
 

@@ -18,7 +18,7 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._tables import Table
 from shiftproof._types import BoolArray, FloatArray
-from shiftproof.contracts import Predictor
+from shiftproof.contracts import Predictor, Traits
 from shiftproof.errors import InputError
 from shiftproof.keys import Draws
 from shiftproof.predictors.models import predictor_of
@@ -136,6 +136,9 @@ class Quantiles:
 
     shrink: bool = True
 
+    def __post_init__(self) -> None:
+        _checks.flag("shrink", self.shrink)
+
     @property
     def lower(self) -> float:
         """Thresholds may be negative where intervals may shrink."""
@@ -195,14 +198,21 @@ class Intervals:
         if not self.lower < self.upper:
             got = f"{self.lower!r} and {self.upper!r}"
             raise InputError("lower and upper", "lower < upper", got, "swap the ends")
-        if not hasattr(self.score, "core"):
-            got, repair = type(self.score).__name__, "for example Residual()"
+        if isinstance(self.score, type) or not hasattr(self.score, "core"):
+            got = getattr(self.score, "__name__", type(self.score).__name__)
+            repair = "an object, for example Residual()"
             raise InputError("score", "Residual, ScaledResidual or Quantiles", got, repair)
 
     @property
     def makes(self) -> type:
         """Nests of intervals."""
         return IntervalNest
+
+    @property
+    def traits(self) -> Traits:
+        """Points of the line."""
+        bounded = math.isfinite(self.lower) and math.isfinite(self.upper)
+        return Traits(1, bounded, self.score.lower < 0)
 
     def nest(self, predictor: Predictor, table: Table, draws: Draws) -> IntervalNest:
         """Intervals around the predictions, which are moved into the range of labels."""
@@ -252,6 +262,13 @@ class IntervalNest:
         """R of the farther end of the range."""
         return self._whole
 
+    def least(self) -> FloatArray:
+        """From here down an interval is its core, or the middle of a core that may shrink."""
+        if self.lower >= 0:
+            return np.zeros(len(self))
+        least: FloatArray = (self.low - self.high) / (2 * self.scale)
+        return least
+
     def at(self, thresholds: FloatArray) -> IntervalSets:
         """The intervals at one threshold for each row."""
         return IntervalSets(self, thresholds_of(thresholds, self))
@@ -276,9 +293,6 @@ class IntervalNest:
         return (
             np.stack([self.low - self.bottom, self.top - self.high], axis=1) / self.scale[:, None]
         )
-
-    def demand_directions(self) -> None:
-        """There are two: down and up."""
 
     @property
     def slopes(self) -> FloatArray:

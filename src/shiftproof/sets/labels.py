@@ -19,7 +19,7 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._tables import Array, Table
 from shiftproof._types import ArrayLike, BoolArray, FloatArray
-from shiftproof.contracts import Predictor
+from shiftproof.contracts import Predictor, Traits
 from shiftproof.errors import InputError
 from shiftproof.keys import Draws, uniforms
 from shiftproof.sets import given
@@ -65,8 +65,8 @@ class APS:
     Parameters
     ----------
     randomized : bool
-        Count a random part U of the class's own probability; a seed is needed. Smaller sets, which
-        may be empty.
+        Count a random part U of the class's own probability. Smaller sets, which may be empty. A
+        seed is needed; and rows that are served one by one need ids of their own.
 
     Examples
     --------
@@ -78,6 +78,9 @@ class APS:
     """
 
     randomized: bool = False
+
+    def __post_init__(self) -> None:
+        _checks.flag("randomized", self.randomized)
 
     def entries(self, probabilities: FloatArray, draws: Draws) -> FloatArray:
         """Cumulated probabilities, in the order of classes."""
@@ -118,6 +121,7 @@ class RAPS:
     randomized: bool = False
 
     def __post_init__(self) -> None:
+        _checks.flag("randomized", self.randomized)
         for name in ("penalty", "free"):
             value = _checks.scalar(name, getattr(self, name), "a number of at least 0")
             if not 0 <= value < np.inf:
@@ -166,8 +170,10 @@ class LabelSets:
     nonempty: bool = False
 
     def __post_init__(self) -> None:
-        if not hasattr(self.score, "entries"):
-            got, repair = type(self.score).__name__, "for example LAC()"
+        _checks.flag("nonempty", self.nonempty)
+        if isinstance(self.score, type) or not hasattr(self.score, "entries"):
+            got = getattr(self.score, "__name__", type(self.score).__name__)
+            repair = "an object, for example LAC()"
             raise InputError("score", "LAC, APS or RAPS", got, repair)
         if self.classes is not None:
             names = _named(self.classes)
@@ -179,6 +185,11 @@ class LabelSets:
     def makes(self) -> type:
         """Nests of classes."""
         return ClassNest
+
+    @property
+    def traits(self) -> Traits:
+        """Labels without a distance."""
+        return Traits(None)
 
     def nest(self, predictor: Predictor, table: Table, draws: Draws) -> ClassNest:
         """The score of every class for each row."""

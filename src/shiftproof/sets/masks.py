@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftproof._tables import Array, Table
 from shiftproof._types import BoolArray, FloatArray
-from shiftproof.contracts import Predictor
+from shiftproof.contracts import Predictor, Traits
 from shiftproof.errors import InputError
 from shiftproof.keys import Draws
 from shiftproof.sets import given
@@ -46,6 +46,11 @@ class Masks:
     def makes(self) -> type:
         """Nests of masks."""
         return MaskNest
+
+    @property
+    def traits(self) -> Traits:
+        """Labels without a distance."""
+        return Traits(None)
 
     def nest(self, predictor: Predictor, table: Table, draws: Draws) -> MaskNest:
         """Where each label of each row enters."""
