@@ -13,10 +13,10 @@ demo: $(VENV)/.base ## the main job on simulated data, end to end
 	$(BIN)/python examples/digits_shift.py
 
 test: $(VENV)/.test ## laws, units, guarantees at their short length, the house rules
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 guarantees: $(VENV)/.test ## the statistical tests with ten times as many runs
-	SHIFTPROOF_RUNS=10 $(BIN)/python -m pytest tests/guarantees tests/published
+	SHIFTPROOF_RUNS=10 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/guarantees tests/published
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

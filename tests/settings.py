@@ -50,16 +50,18 @@ class Road:
 
 @dataclass(frozen=True)
 class Plane:
-    """Places in a region of the plane, heard with noise."""
+    """Places in a region of the plane, or of space, heard with noise."""
 
     region: Any
 
     def draw(self, rng, n, *, target) -> tuple[np.ndarray, Any]:
         group = hard(rng, n, target=target)
         low, high = self.region.corners.min(axis=0), self.region.corners.max(axis=0)
-        place = self.region.project(rng.uniform(low, high, (n, 2)))
-        heard = place + np.where(group > 0, 1.8, 0.2)[:, None] * rng.normal(size=(n, 2))
+        place = self.region.project(rng.uniform(low, high, (n, len(low))))
+        heard = place + np.where(group > 0, 1.8, 0.2)[:, None] * rng.normal(size=place.shape)
         return np.column_stack([group, heard]), place
+
+    scale = Road.scale
 
     @staticmethod
     def predict(x):
@@ -86,7 +88,12 @@ class Classes:
 
 @dataclass(frozen=True)
 class Tags:
-    """Six labels, any of which may be true, at least two; scores say little in the hard group."""
+    """Six labels, any of which may be true, at least two; scores say little in the hard group.
+
+    `lowered` is how much lower scores are there, so that a common threshold misses more.
+    """
+
+    lowered: float = 0.0
 
     def draw(self, rng, n, *, target) -> tuple[np.ndarray, Any]:
         group = hard(rng, n, target=target)
@@ -94,7 +101,7 @@ class Tags:
         true[np.arange(n), rng.integers(0, 3, n)] = True
         true[np.arange(n), rng.integers(3, 6, n)] = True
         noise = np.where(group > 0, 1.2, 0.15)[:, None] * rng.normal(size=(n, 6))
-        return np.column_stack([group, true + noise]), true
+        return np.column_stack([group, true + noise - self.lowered * group[:, None]]), true
 
     @staticmethod
     def predict(x):

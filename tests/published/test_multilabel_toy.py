@@ -40,9 +40,16 @@ def meets(members) -> bool:
     return sum(losses) + 1 <= Fraction(str(ALPHA)) * (len(Y) + 1)
 
 
+def missed(sets, y):
+    return (np.asarray(y) * ~sets.members).sum(axis=1) / np.asarray(y).sum(axis=1)
+
+
 def test_on_the_grid_it_is_the_published_threshold():
     grid = np.arange(0, 1, 0.01)
     assert grid[[meets(level < PROBABILITIES) for level in grid]].max() == 0.49
+    loss = shp.MonotoneLoss(missed, 1 - grid[::-1], loss_max=1.0)
+    controller = shp.RiskController(MODEL, shp.Masks(), loss, worst_case=shp.Constant())
+    assert np.unique(controller.calibrate(X, Y).predict(X, ALPHA).threshold) == 1 - 0.49
 
 
 def test_exactly_it_is_the_probability_of_a_true_label():

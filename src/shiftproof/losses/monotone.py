@@ -211,20 +211,20 @@ class F1:
     def of(self, sets: Any, y: object) -> FloatArray:
         """1 - F1 of each set; 0 where neither the set nor the truth has a label."""
         true, count = self._truth(sets.nest, y)
-        both = np.count_nonzero(true & sets.flat, axis=1)
-        return _one_less_f1(both, np.count_nonzero(sets.flat, axis=1), count)
+        both, size = (np.count_nonzero(each, axis=1) for each in (true & sets.flat, sets.flat))
+        return _one_less_f1(both, size, count)
 
     def profile(self, nest: Any, y: object) -> tuple[FloatArray, FloatArray]:
         """As any profile, by running counts of labels in the order in which they enter."""
         true, count = self._truth(nest, y)
         order = np.argsort(nest.entries, axis=1, kind="stable")
-        entered = np.cumsum(np.take_along_axis(true, order, axis=1), axis=1)
+        entered = np.cumsum(np.take_along_axis(true, order, axis=1), axis=1, dtype=np.int64)
         places = _jumps(nest)
         # Labels of one score enter together: each place counts up to the last of them.
         last = np.broadcast_to(np.arange(nest.labels), order.shape).copy()
         last[:, :-1][places[:, 1:-1] == places[:, 2:]] = nest.labels
         last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
-        found = np.take_along_axis(entered, last, axis=1)
+        found: IntArray = np.take_along_axis(entered, last, axis=1)
         values = _one_less_f1(found, last + 1, count[:, None])
         # Before the first place the set is empty, unless labels enter at the lower end already.
         start = np.where(places[:, :1] == places[:, 1:2], values[:, :1], self._of_none(count))
