@@ -307,7 +307,7 @@ class Calibrated:
 
         ``predict(X, alpha)`` is ``prepare(X).sets(alpha)``.
         """
-        self._demand_level(alpha)
+        self._demand_level(alpha, X)
         return self.prepare(X, seed=seed, ids=ids).sets(alpha)
 
     def explain(
@@ -319,7 +319,7 @@ class Calibrated:
         ids: ArrayLike | None = None,
     ) -> Explanation:
         """Why the sets of these points are this large; ``prepare(X).explain(alpha)``."""
-        self._demand_level(alpha)
+        self._demand_level(alpha, X)
         return self.prepare(X, seed=seed, ids=ids).explain(alpha)
 
     def evaluate(
@@ -333,7 +333,7 @@ class Calibrated:
         ids: ArrayLike | None = None,
     ) -> Evaluation:
         """Loss and size on labelled points of the target, with intervals at 1 - delta."""
-        self._demand_level(alpha)
+        self._demand_level(alpha, X)
         probability("delta", delta)
         _demand_rows(y, Table.of("X", X))
         return self.prepare(X, seed=seed, ids=ids).evaluate(y, alpha, delta=delta)
@@ -363,9 +363,10 @@ class Calibrated:
         rule = ratio.curve(self.losses, self.kept.inputs_for(ratio))
         return Calibrated(controller, self.losses, rule, self.kept, self.seed)
 
-    def _demand_level(self, alpha: ArrayLike) -> None:
-        """Raise for what is no level, before a model is asked."""
-        _checks.risk_level(alpha, self.losses.bound)
+    def _demand_level(self, alpha: ArrayLike, X: object) -> None:
+        """Raise for what is no level for these rows, before a model is asked."""
+        levels = _checks.risk_level(alpha, self.losses.bound)
+        _checks.each("alpha", levels, len(Table.of("X", X)))
 
     def _weights(self, table: Table, draws: Draws) -> Any:
         return self.controller.ratio.weights(table.native(), draws.keys_if_any("ratio"))

@@ -782,3 +782,206 @@ class TestShapesInUse:
         assert len(calibrated.predict(x[:0], 0.5)) == 0
         with pytest.raises(shp.InputError, match="at least one"):
             controller.calibrate(x[:0], x[:0, 0])
+
+
+class TestColumnsInUse:
+    """A model that reads by place gets the columns of calibration, in their order, or nothing."""
+
+    frame = pd.DataFrame({"a": np.arange(1.0, 13.0), "b": np.linspace(5, 6, 12)})
+    y = np.arange(1.0, 13.0) + np.linspace(-0.5, 0.5, 12)
+
+    @staticmethod
+    def by_place(x):
+        return np.asarray(x)[:, 0]
+
+    def calibrated(self, predictor=None, frame=None):
+        controller = shp.RiskController(
+            self.by_place if predictor is None else predictor, shp.Intervals(), shp.Miscoverage()
+        )
+        return controller.calibrate(self.frame if frame is None else frame, self.y)
+
+    def test_another_order_and_further_columns_change_nothing(self):
+        calibrated = self.calibrated()
+        expected = calibrated.predict(self.frame, 0.2).lower
+        other = self.frame[["b", "a"]].assign(note="x")
+        assert np.array_equal(calibrated.predict(other, 0.2).lower, expected)
+
+    def test_a_model_fitted_to_an_array_is_not_misled(self):
+        model = LinearRegression().fit(self.frame.to_numpy(), self.y)
+        named = self.calibrated(lambda x: model.predict(np.asarray(x)))
+        assert named.evaluate(self.frame[["b", "a"]], self.y, 0.2).risk.value < 0.3
+
+    def test_a_model_with_names_reads_them_in_any_table(self):
+        model = LinearRegression().fit(self.frame, self.y)
+        labelled = self.frame.assign(truth=self.y)  # more than the model was fitted to
+        calibrated = self.calibrated(model, labelled)
+        sets = calibrated.predict(self.frame[["b", "a"]], 0.2)  # and less than calibration had
+        assert np.allclose(sets.center, model.predict(self.frame))
+
+    @pytest.mark.parametrize(
+        ("table", "message"),
+        [
+            (frame[["a"]], r"the columns of calibration, \['a', 'b'\], got no \['b'\]"),
+            (frame.rename(columns={"a": "c"}), r"got no \['a'\]; .*OnColumns"),
+            (frame.to_numpy(), "a table with named columns, as in calibration, got an array"),
+        ],
+    )
+    def test_what_is_missing_is_named(self, table, message):
+        with pytest.raises(shp.InputError, match=message):
+            self.calibrated().predict(table, 0.2)
+
+    def test_an_array_first_then_a_table(self):
+        controller = shp.RiskController(self.by_place, shp.Intervals(), shp.Miscoverage())
+        calibrated = controller.calibrate(self.frame.to_numpy(), self.y)
+        with pytest.raises(shp.InputError, match="an array, as in calibration, got a table"):
+            calibrated.predict(self.frame, 0.2)
+
+    def test_columns_by_name_may_be_all_that_is_there(self):
+        calibrated = self.calibrated(shp.Columns("a"))
+        assert len(calibrated.predict(self.frame[["a"]], 0.2)) == 12
+
+
+class TestBeforeAModelIsAsked:
+    """What cannot be answered is refused without a prediction."""
+
+    x = np.arange(12.0)[:, None]
+
+    def counting(self, **parts):
+        calls = []
+
+        def model(x):
+            calls.append(len(x))
+            return x[:, 0]
+
+        given = {"sets": shp.Intervals(0, 20), "loss": shp.Distance()} | parts
+        return shp.RiskController(model, **given), calls
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda made, x: made.calibrate(x, x[:5, 0]),
+            lambda made, x: made.calibrate(x, x[:, 0], seed="a"),
+            lambda made, x: made.calibrate(x, x[:, 0], seed=1.5),
+            lambda made, x: made.calibrate(x, x[:, 0], ids=[1] * 12),
+            lambda made, x: made.calibrate(x, x[:, 0], keep="ab"),
+            lambda made, x: made.calibrate(x, x[:, 0], keep=[7]),
+        ],
+    )
+    def test_in_calibration(self, call):
+        made, calls = self.counting()
+        with pytest.raises(shp.InputError):
+            call(made, self.x)
+        assert calls == []
+
+    @pytest.mark.parametrize("alpha", [np.nan, -1, "a", None, 21.0, True, [0.1, 0.2]])
+    @pytest.mark.parametrize("verb", ["predict", "evaluate", "explain"])
+    def test_a_level_that_is_none(self, verb, alpha):
+        made, calls = self.counting()
+        calibrated = made.calibrate(self.x, self.x[:, 0])
+        arguments = (self.x, self.x[:, 0]) if verb == "evaluate" else (self.x,)
+        with pytest.raises(shp.InputError, match="alpha"):
+            getattr(calibrated, verb)(*arguments, alpha=alpha)
+        assert calls == [12]
+
+    @pytest.mark.parametrize(("delta", "rows"), [(2, 12), (0.1, 11)])
+    def test_in_evaluation(self, delta, rows):
+        made, calls = self.counting()
+        calibrated = made.calibrate(self.x, self.x[:, 0])
+        with pytest.raises(shp.InputError):
+            calibrated.evaluate(self.x, self.x[:rows, 0], 0.1, delta=delta)
+        assert calls == [12]
+
+    @pytest.mark.parametrize(
+        "build",
+        [
+            lambda: shp.LabelSets(shp.LAC),
+            lambda: shp.LabelSets(nonempty="no"),
+            lambda: shp.Intervals(score=shp.Residual),
+            lambda: shp.Balls(shp.Box),
+            lambda: shp.Monotonized(shp.F1),
+            lambda: shp.Quantiles("no"),
+            lambda: shp.APS("no"),
+            lambda: shp.RAPS(randomized="no"),
+            lambda: shp.Distance(True),
+            lambda: shp.RiskController(
+                lambda x: x,
+                shp.Balls(shp.Box([0] * 3, [1] * 3)),
+                shp.Distance(),
+                worst_case=shp.Directional(),
+            ),
+            lambda: shp.RiskController(lambda x: x, shp.Intervals(), shp.Distance()),
+        ],
+    )
+    def test_when_parts_are_built(self, build):
+        with pytest.raises(shp.InputError):
+            build()
+
+    def test_explain_is_that_of_prepare(self):
+        made, _ = self.counting()
+        calibrated = made.calibrate(self.x, self.x[:, 0] + 1)
+        found, expected = calibrated.explain(self.x, 0.3), calibrated.prepare(self.x).explain(0.3)
+        assert np.array_equal(found.total, expected.total)
+
+
+class TestRowsThatComeAlone:
+    """Served one by one with default ids every row would be row 0, with one draw for ever."""
+
+    x = np.linspace(0, 1, 40)[:, None]
+    models = shp.Snapshots([lambda x, by=by: x[:, 0] + by for by in (-3.0, 0.0, 3.0)])
+
+    def calibrated(self):
+        controller = shp.RiskController(
+            shp.Thompson(self.models), shp.Intervals(), shp.Miscoverage()
+        )
+        return controller.calibrate(self.x, self.x[:, 0], seed=0)
+
+    def test_without_an_id_they_are_refused(self):
+        with pytest.raises(shp.InputError, match="ids: expected an id for a row that comes alone"):
+            self.calibrated().predict(self.x[:1], 0.2)
+
+    def test_with_ids_they_draw_as_in_a_batch(self):
+        calibrated = self.calibrated()
+        together = calibrated.predict(self.x, 0.2, ids=np.arange(40)).center
+        alone = [calibrated.predict(self.x[[row]], 0.2, ids=[row]).center[0] for row in range(40)]
+        assert np.array_equal(together, alone)
+        assert len(np.unique(np.round(together - self.x[:, 0]))) == 3
+
+    def test_nothing_is_asked_where_nothing_draws(self):
+        controller = shp.RiskController(lambda x: x[:, 0], shp.Intervals(), shp.Miscoverage())
+        calibrated = controller.calibrate(self.x, self.x[:, 0], seed=0)
+        assert len(calibrated.predict(self.x[:1], 0.2)) == 1
+
+
+class TestExplanationsAtTheLowerEnd:
+    def test_pairs_that_shrink_to_their_middle(self):
+        x = np.linspace(3, 7, 60)[:, None]
+        controller = shp.RiskController(
+            lambda x: np.column_stack([x[:, 0] - 1, x[:, 0] + 1]),
+            shp.Intervals(0, 10, shp.Quantiles()),
+            shp.Distance(),
+        )
+        calibrated = controller.calibrate(x, x[:, 0] + np.linspace(-0.2, 0.2, 60))
+        for alpha in (0.12, 0.24, 0.3):
+            found = calibrated.explain(x, alpha)
+            terms = np.stack([found.model, found.shift, found.test_mass, found.total])
+            assert np.isfinite(terms).all()
+            assert (found.total >= -1 - 1e-12).all()
+            assert np.allclose(terms[:3].sum(axis=0), found.total)
+        assert found.advice == "No set can be smaller."
+
+    def test_masks_that_may_stay_empty(self):
+        rng = np.random.default_rng(0)
+        truth = (rng.random((80, 6)) < 0.4) & (rng.random(80) < 0.1)[:, None]
+        scores = np.clip(truth + rng.normal(0, 0.3, truth.shape), 0, 1)
+        controller = shp.RiskController(lambda x: x, shp.Masks(), shp.FalseNegativeRate())
+        calibrated = controller.calibrate(scores, truth)
+        assert np.isneginf(calibrated.prepare(scores).threshold(0.3)).all()
+        found = calibrated.explain(scores, 0.3)
+        assert np.isfinite(found.total).all()
+        assert found.advice == "No set can be smaller."
+
+    def test_no_points_have_no_explanation(self):
+        x = np.arange(5.0)[:, None]
+        controller = shp.RiskController(lambda x: x[:, 0], shp.Intervals(), shp.Miscoverage())
+        with pytest.raises(shp.InputError, match="at least one point"):
+            controller.calibrate(x, x[:, 0]).explain(x[:0], 0.2)
