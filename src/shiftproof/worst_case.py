@@ -7,6 +7,7 @@ polygon around what it reaches, which adds a little where arcs are drawn as chor
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -26,8 +27,32 @@ _DRAWN = (1, 2)
 _FEWEST = 8
 
 
+class _OneThreshold(ABC):
+    """A worst case that leads to one threshold for each point; it goes with everything."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Every nest has what it takes."""
+        return ()
+
+    def demand(self, loss: Loss, traits: Traits) -> None:
+        """Nothing."""
+        del loss, traits
+
+    def sets(
+        self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
+    ) -> Sets:
+        """The sets at the smallest threshold that meets alpha with this worst case."""
+        thresholds = rule.threshold(alpha, weights, worst=self._worst(loss, nest))
+        return _with_reason(nest.at(thresholds), partial(_outcome, rule, thresholds, weights, nest))
+
+    @abstractmethod
+    def _worst(self, loss: Loss, nest: Any) -> float | LossCurves:
+        """What the test point may lose."""
+
+
 @dataclass(frozen=True)
-class Constant:
+class Constant(_OneThreshold):
     """The paper's rule: the test point may lose Lmax whatever its set.
 
     Points of large weight get the whole label space.
@@ -48,24 +73,12 @@ class Constant:
     [1.807] [2.687]
     """
 
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Every nest has what it takes."""
-        return ()
-
-    def demand(self, loss: Loss, traits: Traits) -> None:
-        """Nothing."""
-        del loss, traits
-
-    def sets(
-        self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
-    ) -> Sets:
-        """The sets at the smallest threshold that meets alpha with Lmax for the test point."""
-        return _at_thresholds(rule, loss.bound(nest), nest, weights, alpha)
+    def _worst(self, loss: Loss, nest: Any) -> float:
+        return loss.bound(nest)
 
 
 @dataclass(frozen=True)
-class Pointwise:
+class Pointwise(_OneThreshold):
     """The envelope: the test point may lose what its farthest label loses, at each threshold.
 
     Examples
@@ -76,20 +89,8 @@ class Pointwise:
     Pointwise()
     """
 
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Every nest has what it takes."""
-        return ()
-
-    def demand(self, loss: Loss, traits: Traits) -> None:
-        """Nothing."""
-        del loss, traits
-
-    def sets(
-        self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
-    ) -> Sets:
-        """The sets at the smallest threshold that meets alpha with the envelope."""
-        return _at_thresholds(rule, loss.worst(nest), nest, weights, alpha)
+    def _worst(self, loss: Loss, nest: Any) -> LossCurves:
+        return loss.worst(nest)
 
 
 @dataclass(frozen=True)
@@ -161,13 +162,6 @@ class Directional:
         reach = rule.directional(alpha, weights, edges, slopes=nest.slopes)
         sets = nest.star(reach, self.directions)
         return _with_reason(sets, partial(_outcome_of_stars, rule, sets, weights))
-
-
-def _at_thresholds(
-    rule: ThresholdRule[Any], worst: float | LossCurves, nest: Any, weights: Any, alpha: FloatArray
-) -> Sets:
-    thresholds = rule.threshold(alpha, weights, worst=worst)
-    return _with_reason(nest.at(thresholds), partial(_outcome, rule, thresholds, weights, nest))
 
 
 def _outcome(
