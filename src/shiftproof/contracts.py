@@ -240,11 +240,14 @@ class Traits:
         Whether the label space has an end.
     shrinks : bool
         Whether thresholds may be negative: sets narrower than what was predicted.
+    by_name : bool
+        Whether what is read of a table besides the prediction, a scale, is read by name.
     """
 
     dimension: int | None
     bounded: bool = True
     shrinks: bool = False
+    by_name: bool = True
 
 
 class Family(Protocol):

@@ -836,6 +836,15 @@ class TestColumnsInUse:
         with pytest.raises(shp.InputError, match="an array, as in calibration, got a table"):
             calibrated.predict(self.frame, 0.2)
 
+    def test_a_scale_that_reads_by_place_counts_too(self):
+        sets = shp.Intervals(score=shp.ScaledResidual(lambda x: np.asarray(x)[:, 1]))
+        controller = shp.RiskController(shp.Columns("a"), sets, shp.Miscoverage())
+        calibrated = controller.calibrate(self.frame, self.y)
+        expected = calibrated.predict(self.frame, 0.2).lower
+        assert np.array_equal(calibrated.predict(self.frame[["b", "a"]], 0.2).lower, expected)
+        with pytest.raises(shp.InputError, match=r"got no \['b'\]"):
+            calibrated.predict(self.frame[["a"]], 0.2)
+
     def test_columns_by_name_may_be_all_that_is_there(self):
         calibrated = self.calibrated(shp.Columns("a"))
         assert len(calibrated.predict(self.frame[["a"]], 0.2)) == 12

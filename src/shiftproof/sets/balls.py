@@ -26,7 +26,7 @@ from shiftproof.risk import LossCurves
 from shiftproof.sets import given, stars
 from shiftproof.sets.areas import norm, polygon_area
 from shiftproof.sets.finished import FinishedSets, thresholds_of
-from shiftproof.sets.intervals import scales
+from shiftproof.sets.intervals import reads_by_name, scales
 from shiftproof.sets.region import Region
 from shiftproof.sets.stars import Rays
 
@@ -86,7 +86,7 @@ class Balls:
     @property
     def traits(self) -> Traits:
         """Points of a bounded region."""
-        return Traits(self.region.dimension)
+        return Traits(self.region.dimension, by_name=reads_by_name(self.scale))
 
     def nest(self, predictor: Predictor, table: Table, draws: Draws) -> BallNest:
         """Balls around the predictions, which are moved into the region."""

@@ -212,7 +212,8 @@ class Intervals:
     def traits(self) -> Traits:
         """Points of the line."""
         bounded = math.isfinite(self.lower) and math.isfinite(self.upper)
-        return Traits(1, bounded, self.score.lower < 0)
+        scale = getattr(self.score, "scale", None)
+        return Traits(1, bounded, self.score.lower < 0, reads_by_name(scale))
 
     def nest(self, predictor: Predictor, table: Table, draws: Draws) -> IntervalNest:
         """Intervals around the predictions, which are moved into the range of labels."""
@@ -438,6 +439,11 @@ class AsymmetricIntervals(IntervalSets):
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
         return self.nest.ends(self.reach[:, 0], self.reach[:, 1])
+
+
+def reads_by_name(scale: object) -> bool:
+    """Whether a scale, if there is one, says which columns it reads."""
+    return scale is None or predictor_of(scale).columns is not None
 
 
 def scales(scale: object, table: Table, draws: Draws) -> FloatArray:
