@@ -40,7 +40,7 @@ class _OfPosterior(ABC):
     @property
     def columns(self) -> tuple[Column, ...] | None:
         """The columns that the models read by name, where the posterior says so."""
-        return getattr(self.posterior, "names", None)
+        return getattr(self.posterior, "columns", None)
 
     def values(self, table: Table, draws: Draws) -> Array:
         """Predictions, one row for each row of the table."""
@@ -184,6 +184,11 @@ class Snapshots:
     def classes(self) -> ArrayLike | None:
         """The labels that columns of probabilities stand for."""
         return self.labels
+
+    @property
+    def columns(self) -> tuple[Column, ...] | None:
+        """The columns that an ensemble was fitted to, if they had names."""
+        return self.names
 
     def draw(self, X: object, keys: KeyArray, method: str) -> ArrayLike:
         """Each row by the model that its key points to.
