@@ -194,6 +194,8 @@ EQUIVALENT = [
     ("exact.py", "excess(grid[-1]) > 0", SAME_ROAD),
     ("exact.py", "margin > up", "in doubt a ramp is kept as it is"),
     ("exact.py", "losses.knots > down", "a ramp that begins here has no loss yet"),
+    ("priced.py", "np.where(w > 0", "0/v is 0 as well, and 0/0 is never compared"),
+    ("priced.py", "len(bends) > _FACTORS", "as many as are wanted are all taken"),
     ("exact.py", "losses.tail > 0", "no tail, no loss"),
     ("exact.py", "places >= start - margin", "the edge of a margin"),
     ("exact.py", "places <= stop + margin", "the edge of a margin"),

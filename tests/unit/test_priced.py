@@ -408,3 +408,10 @@ def test_bad_input_is_refused_with_a_reason(name):
     call, message = BAD[name]
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_a_level_of_zero_is_one():
+    curve = RiskCurve(LossCurves.steps([0.1, 0.2, 0.3]))
+    free = PricedCurve(curve, Price.nothing())
+    assert free.level(0.0) == 0.0
+    assert float(free.threshold(0.0, 0.0, worst=1.0)) == 0.3
