@@ -143,12 +143,12 @@ class RiskController:
         table = Table.of("X", X)
         _demand_rows(y, table)
         draws = Draws(CALIBRATION, len(table), seed, ids)
-        more = column_names(keep) if len(keep) else ()
-        table.require(more or ())
+        more = (column_names(keep) or ()) if len(keep) else ()
+        table.require(more)
         nest = self._nest(table, draws)
         losses = self.loss.curves(nest, y)
         rule = self.ratio.curve(losses, table.native())
-        kept = Kept.of(table, self.ratio.columns, more or ())
+        kept = Kept.of(table, self.ratio.columns, more)
         return Calibrated(self, losses, rule, kept, seed)
 
     @property
@@ -219,8 +219,7 @@ class Calibrated:
             row that is served in several calls, or alone, needs its own: with the same id it makes
             the same draw.
         """
-        by_name = self.controller._reads_by_name  # noqa: SLF001
-        table = self.kept.aligned(Table.of("X", X), by_name=by_name)
+        table = self._aligned(Table.of("X", X))
         draws = Draws(PREDICTION, len(table), self.seed if seed is None else seed, ids)
         nest = self.controller._nest(table, draws)  # noqa: SLF001 - one shell, three stages
         return Prepared(self, nest, self._weights(table, draws), table, draws)
@@ -297,6 +296,10 @@ class Calibrated:
         """Raise for what is no level for these rows, before a model is asked."""
         levels = _checks.risk_level(alpha, self.losses.bound)
         _checks.each("alpha", levels, len(Table.of("X", X)))
+
+    def _aligned(self, table: Table) -> Table:
+        """Inputs in use, laid out as in calibration where anything reads them by place."""
+        return self.kept.aligned(table, by_name=self.controller._reads_by_name)  # noqa: SLF001
 
     def _weights(self, table: Table, draws: Draws) -> Any:
         return self.controller.ratio.weights(table.native(), draws.keys_if_any("ratio"))
@@ -385,7 +388,8 @@ class Prepared:
     def under(self, ratio: Ratio[Any]) -> Prepared:
         """The same points under another shift, without predicting again."""
         calibrated = self.calibrated.under(ratio)
-        weights = calibrated._weights(self.table, self.draws)  # noqa: SLF001
+        table = calibrated._aligned(self.table)  # noqa: SLF001 - the ratio may read by place
+        weights = calibrated._weights(table, self.draws)  # noqa: SLF001
         return Prepared(calibrated, self.nest, weights, self.table, self.draws)
 
     def _sets(self, rule: ThresholdRule[Any], weights: Any, levels: FloatArray) -> Any:

@@ -845,6 +845,17 @@ class TestColumnsInUse:
         with pytest.raises(shp.InputError, match=r"got no \['b'\]"):
             calibrated.predict(self.frame[["a"]], 0.2)
 
+    def test_a_what_if_that_reads_by_place_gets_them_in_order(self):
+        calibrated = shp.RiskController(
+            shp.Columns("a"), shp.Intervals(0, 20), shp.Distance()
+        ).calibrate(self.frame, self.y, keep=["a", "b"])
+        by_place = shp.KnownRatio(lambda x: np.asarray(x)[:, 1])
+        turned = calibrated.prepare(self.frame[["b", "a"]])  # all that reads does so by name
+        expected = calibrated.under(by_place).prepare(self.frame).weights
+        assert np.array_equal(turned.under(by_place).weights, expected)
+        with pytest.raises(shp.InputError, match=r"got no \['b'\]"):
+            calibrated.prepare(self.frame[["a"]]).under(by_place)
+
     def test_columns_by_name_may_be_all_that_is_there(self):
         calibrated = self.calibrated(shp.Columns("a"))
         assert len(calibrated.predict(self.frame[["a"]], 0.2)) == 12
