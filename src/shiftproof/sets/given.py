@@ -88,8 +88,5 @@ def one_each(name: str, values: ArrayLike, rows: int) -> FloatArray:
 
 def _rows_of(y: object, rows: int) -> Table:
     table = Table.of("labels", y)
-    if len(table) != rows:
-        raise InputError(
-            "labels", f"{rows} rows, one for each input", f"{len(table)}", "pass the same rows"
-        )
+    _checks.same_rows("labels", len(table), rows)
     return table

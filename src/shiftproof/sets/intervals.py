@@ -324,13 +324,6 @@ class IntervalNest:
         return whole
 
     def _hinges(self, scores: FloatArray, core: FloatArray, cap: float | None) -> LossCurves:
-        if math.isinf(self.space) and cap is None:
-            raise InputError(
-                "loss",
-                "a loss with a bound",
-                "distances in a label space without end",
-                "give Intervals(lower, upper) or Distance(cap)",
-            )
         bound = self.space if cap is None else cap
         caps = np.minimum(core, bound) if self.lower < 0 else cap
         return LossCurves.hinges(scores, self.scale, bound=bound, cap=caps, lower=self.lower)
@@ -369,7 +362,7 @@ class IntervalSets(FinishedSets[IntervalNest]):
 
     def distance(self, y: object) -> FloatArray:
         """The distance from each label to its interval."""
-        curves = self.nest.distances(y, self._no_cap)
+        curves = self.nest.distances(y, None)
         return curves.at(np.maximum(self.threshold, self.nest.lower))
 
     @property
@@ -396,11 +389,6 @@ class IntervalSets(FinishedSets[IntervalNest]):
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
         return self.nest.ends(self.threshold, self.threshold)
-
-    @property
-    def _no_cap(self) -> float | None:
-        # In a space without end a distance is bounded by the largest float only.
-        return float(np.finfo(float).max) if not self.bounded else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

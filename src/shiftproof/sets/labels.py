@@ -84,13 +84,18 @@ class APS:
 
     def entries(self, probabilities: FloatArray, draws: Draws) -> FloatArray:
         """Cumulated probabilities, in the order of classes."""
-        order = np.argsort(-probabilities, axis=1, kind="stable")
+        order = _ranking(probabilities)
+        return _in_order_of_classes(self.ranked(probabilities, order, draws), order)
+
+    def ranked(self, probabilities: FloatArray, order: Array, draws: Draws) -> FloatArray:
+        """Cumulated probabilities, from the most probable class on."""
         ranked = np.take_along_axis(probabilities, order, axis=1)
         before = np.concatenate(
             [np.zeros((len(ranked), 1)), np.cumsum(ranked, axis=1)[:, :-1]], axis=1
         )
         share = uniforms(draws.keys("score"))[:, None] if self.randomized else 1.0
-        return _in_order_of_classes(before + share * ranked, order)
+        scores: FloatArray = before + share * ranked
+        return scores
 
 
 @dataclass(frozen=True)
@@ -130,11 +135,11 @@ class RAPS:
 
     def entries(self, probabilities: FloatArray, draws: Draws) -> FloatArray:
         """Cumulated probabilities and penalties, in the order of classes."""
-        plain = APS(self.randomized).entries(probabilities, draws)
-        order = np.argsort(-probabilities, axis=1, kind="stable")
+        order = _ranking(probabilities)
+        plain = APS(self.randomized).ranked(probabilities, order, draws)
         ranks = np.arange(1, probabilities.shape[1] + 1)
-        penalties = np.broadcast_to(self.penalty * np.maximum(ranks - self.free, 0), plain.shape)
-        return plain + _in_order_of_classes(penalties, order)
+        penalties = self.penalty * np.maximum(ranks - self.free, 0)
+        return _in_order_of_classes(plain + penalties, order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,6 +292,11 @@ def _scores(score: LabelScore, probabilities: FloatArray, draws: Draws) -> Float
     repair = "shift the score: only the order of its values matters"
     _checks.demand("scores", entries, entries >= 0, "scores of at least 0", repair)
     return entries
+
+
+def _ranking(probabilities: FloatArray) -> Array:
+    """The classes of each row from the most probable one on; equal ones in their order."""
+    return np.argsort(-probabilities, axis=1, kind="stable")
 
 
 def _in_order_of_classes(ranked: FloatArray, order: Array) -> FloatArray:
