@@ -181,10 +181,7 @@ class F1:
     at_least: int = 1
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.at_least, (int, np.integer)) and not isinstance(self.at_least, bool)
-        if not whole or self.at_least < 0:
-            got = f"{self.at_least!r}"
-            raise InputError("at_least", "a whole number of at least 0", got, "1 where none is 0")
+        _checks.whole("at_least", self.at_least, 0, "1 where none is 0")
 
     @property
     def loss_max(self) -> float:
