@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "APS": "shiftproof.sets.labels",
+    "ArchiveError": "shiftproof.archive",
     "Assumption": "shiftproof.contracts",
     "Balls": "shiftproof.sets.balls",
     "BootstrapRatio": "shiftproof.ratios.bootstrap",
@@ -25,6 +26,7 @@ _HOME = {
     "Columns": "shiftproof.predictors.models",
     "Compressed": "shiftproof.risk",
     "Constant": "shiftproof.worst_case",
+    "Contents": "shiftproof.persist.files",
     "Counts": "shiftproof.ratios.groups",
     "CrossfitRatio": "shiftproof.ratios.crossfit",
     "DensityRatio": "shiftproof.ratios.known",
@@ -86,12 +88,16 @@ _HOME = {
     "WeightBox": "shiftproof.risk",
     "WithinGroups": "shiftproof.ratios.within",
     "compressed": "shiftproof.risk",
+    "contents": "shiftproof.persist.files",
     "diagnose": "shiftproof.ratios.diagnose",
+    "load": "shiftproof.persist.files",
     "rate_vertices": "shiftproof.risk",
     "row_digests": "shiftproof.ratios.roles",
+    "save": "shiftproof.persist.files",
 }
 
 if TYPE_CHECKING:
+    from shiftproof.archive import ArchiveError
     from shiftproof.contracts import Assumption, Certainty, Posterior, Ratio
     from shiftproof.controller import Calibrated, Prepared, RiskController
     from shiftproof.errors import InputError, ShiftproofError, ShiftWarning
@@ -101,6 +107,7 @@ if TYPE_CHECKING:
     from shiftproof.losses.false_negative import FalseNegativeRate
     from shiftproof.losses.miscoverage import Miscoverage
     from shiftproof.losses.monotone import F1, MonotoneLoss, Monotonized
+    from shiftproof.persist.files import Contents, contents, load, save
     from shiftproof.predictors.models import Columns, OnColumns
     from shiftproof.predictors.posteriors import PosteriorMean, Snapshots, Thompson
     from shiftproof.ratios.bootstrap import BootstrapRatio
@@ -148,6 +155,7 @@ __all__ = [
     "LAC",
     "RAPS",
     "ULSIF",
+    "ArchiveError",
     "Assumption",
     "Balls",
     "BootstrapRatio",
@@ -163,6 +171,7 @@ __all__ = [
     "Columns",
     "Compressed",
     "Constant",
+    "Contents",
     "Counts",
     "CrossfitRatio",
     "DensityRatio",
@@ -219,9 +228,12 @@ __all__ = [
     "WeightBox",
     "WithinGroups",
     "compressed",
+    "contents",
     "diagnose",
+    "load",
     "rate_vertices",
     "row_digests",
+    "save",
 ]
 
 

@@ -31,7 +31,7 @@ from shiftproof._tables import Column, Table
 from shiftproof._types import FloatArray, IntArray
 from shiftproof.contracts import UP_TO_ITS_ERROR, Assumption, Certainty
 from shiftproof.errors import InputError, ShiftproofError, ShiftWarning
-from shiftproof.ratios.encoding import Columns, Encoder
+from shiftproof.ratios.encoding import Columns, Encoder, Native
 from shiftproof.ratios.known import column_names, ratio_of_logs
 from shiftproof.ratios.plain import PlainRatio
 from shiftproof.ratios.roles import Ledger
@@ -139,7 +139,9 @@ class ClassifierRatio:
 
     def _features(self, columns: Columns, tables: Sequence[Table]) -> Any:
         return (
-            columns.native if isinstance(self.classifier, Pipeline) else Encoder.of(columns, tables)
+            Native(columns)
+            if isinstance(self.classifier, Pipeline)
+            else Encoder.of(columns, tables)
         )
 
     def _model(self, matrix: Any) -> Any:

@@ -97,7 +97,7 @@ class Columns:
         return found
 
     def native(self, table: Table) -> object:
-        """The table in the kind of the source, for classifiers that read columns by name."""
+        """The table in the kind of the source."""
         found = self.read(table)
         if self.kind is None:
             if not self.categories:
@@ -131,6 +131,17 @@ class Columns:
                 ", ".join(repr(value) for value in strange[:8]),
                 "fit it on samples that hold them, or pool them with others",
             )
+
+
+@dataclass(frozen=True, eq=False)
+class Native:
+    """The columns in the kind of the source, for classifiers that read them by name."""
+
+    columns: Columns
+
+    def __call__(self, table: Table) -> object:
+        """The columns of a table, each as it was when fitted."""
+        return self.columns.native(table)
 
 
 @dataclass(frozen=True, eq=False)
