@@ -325,14 +325,12 @@ def _array(data: bytes, digest: object) -> Array:
     rest = data[buffer.tell() :]
     if not sizes or len(shape) > _MOST_AXES or math.prod(shape) * dtype.itemsize != len(rest):
         raise _MalformedError("an array of another shape than its bytes")
-    if dtype.itemsize == 0:
-        return np.empty(shape, dtype)
     array: Array = np.frombuffer(rest, dtype).reshape(shape).astype(dtype.newbyteorder("="))
     return array
 
 
 def _is_plain(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind in "biufU" and dtype.subdtype is None
+    return dtype.kind in "biufU" and dtype.subdtype is None and dtype.itemsize > 0
 
 
 def _no_constant(name: str) -> NoReturn:

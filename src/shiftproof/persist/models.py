@@ -11,10 +11,13 @@ import numpy as np
 from shiftproof._types import KeyArray
 from shiftproof.errors import InputError
 
-#: Types of scikit-learn that are plain Python and that skops does not list.
+#: Types without code or pointers of their own, which skops does not list.
 _PLAIN = (
+    "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedKFold",
 )
 
 

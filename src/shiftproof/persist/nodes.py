@@ -179,7 +179,7 @@ class Reader:
         """Text, None where it is missing."""
         joined = self.array(node["texts"], "u").astype(np.uint8).tobytes()
         ends, missing = self.array(node["ends"], "i"), self.array(node["missing"], "b")
-        starts = np.concatenate([[0], ends[:-1]])
+        starts = np.concatenate([[0], ends])[: len(ends)]
         sound = ends.ndim == missing.ndim == 1 and len(ends) == len(missing)
         if not sound or (ends < starts).any() or (len(ends) and ends[-1] != len(joined)):
             raise ValueError("text that does not fill its bytes")

@@ -139,9 +139,8 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_object(value: object) -> bool:
-    """What stands where a protocol is asked for: anything that is no bare number or text."""
-    return not isinstance(value, (int, float, str, tuple, list, dict, type(None)))
+def _has(method: str) -> Callable[[object], bool]:
+    return lambda value: hasattr(value, method)
 
 
 _BASIC: dict[str, Callable[[object], bool]] = {
@@ -161,10 +160,14 @@ _BASIC: dict[str, Callable[[object], bool]] = {
     "Sequence": lambda value: isinstance(value, (np.ndarray, list, tuple)),
     "Any": lambda _: True,
     "object": lambda _: True,
-} | dict.fromkeys(
-    ("Density", "IntervalScore", "LabelScore", "Posterior", "Predictor", "Region", "SetLoss"),
-    _is_object,
-)
+    "Density": _has("logpdf"),
+    "IntervalScore": _has("core"),
+    "LabelScore": _has("entries"),
+    "Posterior": _has("draw"),
+    "Predictor": _has("probabilities"),
+    "Region": _has("project"),
+    "SetLoss": _has("loss_max"),
+}
 
 
 def _curves(kind: Any, values: dict[str, Any]) -> LossCurves:

@@ -17,7 +17,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -195,8 +195,8 @@ class ClassifierRatio:
 class FittedClassifierRatio(PlainRatio):
     """w(x) by a fitted classifier, made by :class:`ClassifierRatio`."""
 
-    model: Any
-    features: Any
+    model: BaseEstimator
+    features: Encoder | Native
     reads: Columns
     sizes: tuple[int, int]
     made_from: Ledger

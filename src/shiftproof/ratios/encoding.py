@@ -153,9 +153,9 @@ class Encoder:
     """
 
     columns: Columns
-    filled: Any
-    scaled: Any
-    one_hot: Any
+    filled: SimpleImputer
+    scaled: StandardScaler
+    one_hot: OneHotEncoder
 
     @classmethod
     def of(cls, columns: Columns, tables: Sequence[Table]) -> Encoder:
