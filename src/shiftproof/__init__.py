@@ -96,7 +96,11 @@ _HOME = {
     "save": "shiftproof.persist.files",
 }
 
+#: Modules that are reached as attributes, loaded when they are first used.
+_MODULES = frozenset({"theory"})
+
 if TYPE_CHECKING:
+    from shiftproof import theory as theory
     from shiftproof.archive import ArchiveError
     from shiftproof.contracts import Assumption, Certainty, Posterior, Ratio
     from shiftproof.controller import Calibrated, Prepared, RiskController
@@ -238,6 +242,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"shiftproof.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(_HOME[name]), name)
@@ -246,4 +252,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})
