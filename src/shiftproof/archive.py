@@ -153,7 +153,23 @@ def write(path: PathLike, archive: Archive) -> None:
     ...     read(Path(folder) / "example.npz").content
     [1, 2]
     """
-    data, place = packed(archive), Path(path)
+    written_whole(path, packed(archive))
+
+
+def written_whole(path: PathLike, data: bytes) -> None:
+    """Put these bytes where `path` says, in one step; a fault leaves what was there before.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from shiftproof.archive import written_whole
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written_whole(Path(folder) / "a.txt", b"whole")
+    ...     (Path(folder) / "a.txt").read_text()
+    'whole'
+    """
+    place = Path(path)
     if not place.parent.is_dir():
         raise InputError("path", "a folder that exists", f"{str(place.parent)!r}", "make it first")
     if place.is_dir():
