@@ -1,9 +1,9 @@
 """Long work in cells: each with a seed of its own, any number at once, and taken up where it ended.
 
-A cell is a set of parameters, which JSON can say, and gives an answer that JSON can say. Answers go
-to a file of lines as they come; when all are there, one result is written, whole or not at all, with
-the configuration, versions, and a digest of the data. An answer is found again by its parameters, so
-that a run that was stopped, or was given more cells, computes only what is missing.
+A cell is a set of parameters, which JSON can say, and gives an answer that JSON can say. Answers
+go to a file of lines as they come; when all are there, one result is written, whole or not at all,
+with the configuration, versions, and a digest of the data. An answer is found again by its
+parameters, so that a run that was stopped, or was given more cells, computes only what is missing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Run:
     Parameters
     ----------
     path : path
-        Of the result, a JSON file; answers stand beside it, in ``<path>.part``, until all are there.
+        Of the result, a JSON file; answers stand in ``<path>.part`` until all are there.
     config : mapping
         What the answers depend on besides their cells: another one starts afresh.
     data : str
