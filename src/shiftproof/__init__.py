@@ -38,6 +38,7 @@ _HOME = {
     "Explanation": "shiftproof.explanation",
     "F1": "shiftproof.losses.monotone",
     "FalseNegativeRate": "shiftproof.losses.false_negative",
+    "Feasibility": "shiftproof.planning.feasibility",
     "Figure": "shiftproof.ratios.diagnose",
     "GaussianRatio": "shiftproof.ratios.gaussians",
     "GroupIntervals": "shiftproof.ratios.groups",
@@ -61,6 +62,7 @@ _HOME = {
     "Outcome": "shiftproof.risk",
     "Overlap": "shiftproof.ratios.roles",
     "PlainRatio": "shiftproof.ratios.plain",
+    "Plan": "shiftproof.planning.planner",
     "Pointwise": "shiftproof.worst_case",
     "Polygon": "shiftproof.sets.region",
     "Posterior": "shiftproof.contracts",
@@ -90,7 +92,9 @@ _HOME = {
     "compressed": "shiftproof.risk",
     "contents": "shiftproof.persist.files",
     "diagnose": "shiftproof.ratios.diagnose",
+    "feasibility": "shiftproof.planning.feasibility",
     "load": "shiftproof.persist.files",
+    "plan": "shiftproof.planning.planner",
     "rate_vertices": "shiftproof.risk",
     "row_digests": "shiftproof.ratios.roles",
     "save": "shiftproof.persist.files",
@@ -112,6 +116,8 @@ if TYPE_CHECKING:
     from shiftproof.losses.miscoverage import Miscoverage
     from shiftproof.losses.monotone import F1, MonotoneLoss, Monotonized
     from shiftproof.persist.files import Contents, contents, load, save
+    from shiftproof.planning.feasibility import Feasibility, feasibility
+    from shiftproof.planning.planner import Plan, plan
     from shiftproof.predictors.models import Columns, OnColumns
     from shiftproof.predictors.posteriors import PosteriorMean, Snapshots, Thompson
     from shiftproof.ratios.bootstrap import BootstrapRatio
@@ -186,6 +192,7 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "FalseNegativeRate",
+    "Feasibility",
     "Figure",
     "GaussianRatio",
     "GroupIntervals",
@@ -207,6 +214,7 @@ __all__ = [
     "Outcome",
     "Overlap",
     "PlainRatio",
+    "Plan",
     "Pointwise",
     "Polygon",
     "Posterior",
@@ -234,7 +242,9 @@ __all__ = [
     "compressed",
     "contents",
     "diagnose",
+    "feasibility",
     "load",
+    "plan",
     "rate_vertices",
     "row_digests",
     "save",
