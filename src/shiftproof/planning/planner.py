@@ -148,12 +148,12 @@ class Plan:
         return min(found, key=lambda one: one.expected)
 
     def __str__(self) -> str:
-        lines = [
+        head = (
             f"expected relative size at alpha = {self.alpha:.6g}, from {self.pilot} pilot labels, "
             f"intervals at {1 - self.delta:.6g} (estimated):"
-        ]
-        lines += [f"  {one}" for one in self.outlooks]
-        return "\n".join([*lines, *(f"  {name}: {one}" for name, one in self.assumptions.items())])
+        )
+        lines = [f"  {one}" for one in self.outlooks]
+        return "\n".join([head, *lines, *(f"  {k}: {one}" for k, one in self.assumptions.items())])
 
 
 def plan(
