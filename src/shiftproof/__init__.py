@@ -18,6 +18,7 @@ _HOME = {
     "BoxedCurve": "shiftproof.risk",
     "Calibrated": "shiftproof.controller",
     "Certainty": "shiftproof.contracts",
+    "Certificate": "shiftproof.planning.certificate",
     "ClassifierRatio": "shiftproof.ratios.classifier",
     "ClippedRatio": "shiftproof.ratios.clip",
     "CoherentBox": "shiftproof.risk",
@@ -89,6 +90,7 @@ _HOME = {
     "ULSIF": "shiftproof.ratios.kernels",
     "WeightBox": "shiftproof.risk",
     "WithinGroups": "shiftproof.ratios.within",
+    "certify": "shiftproof.planning.certificate",
     "compressed": "shiftproof.risk",
     "contents": "shiftproof.persist.files",
     "diagnose": "shiftproof.ratios.diagnose",
@@ -116,6 +118,7 @@ if TYPE_CHECKING:
     from shiftproof.losses.miscoverage import Miscoverage
     from shiftproof.losses.monotone import F1, MonotoneLoss, Monotonized
     from shiftproof.persist.files import Contents, contents, load, save
+    from shiftproof.planning.certificate import Certificate, certify
     from shiftproof.planning.feasibility import Feasibility, feasibility
     from shiftproof.planning.planner import Plan, plan
     from shiftproof.predictors.models import Columns, OnColumns
@@ -173,6 +176,7 @@ __all__ = [
     "BoxedCurve",
     "Calibrated",
     "Certainty",
+    "Certificate",
     "ClassifierRatio",
     "ClippedRatio",
     "CoherentBox",
@@ -239,6 +243,7 @@ __all__ = [
     "ThresholdRule",
     "WeightBox",
     "WithinGroups",
+    "certify",
     "compressed",
     "contents",
     "diagnose",
