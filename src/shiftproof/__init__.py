@@ -27,7 +27,7 @@ _HOME = {
     "Columns": "shiftproof.predictors.models",
     "Compressed": "shiftproof.risk",
     "Constant": "shiftproof.worst_case",
-    "Contents": "shiftproof.persist.files",
+    "Contents": "shiftproof.persist.contents",
     "Counts": "shiftproof.ratios.groups",
     "CrossfitRatio": "shiftproof.ratios.crossfit",
     "DensityRatio": "shiftproof.ratios.known",
@@ -92,7 +92,7 @@ _HOME = {
     "WithinGroups": "shiftproof.ratios.within",
     "certify": "shiftproof.planning.certificate",
     "compressed": "shiftproof.risk",
-    "contents": "shiftproof.persist.files",
+    "contents": "shiftproof.persist.contents",
     "diagnose": "shiftproof.ratios.diagnose",
     "feasibility": "shiftproof.planning.feasibility",
     "load": "shiftproof.persist.files",
@@ -117,7 +117,8 @@ if TYPE_CHECKING:
     from shiftproof.losses.false_negative import FalseNegativeRate
     from shiftproof.losses.miscoverage import Miscoverage
     from shiftproof.losses.monotone import F1, MonotoneLoss, Monotonized
-    from shiftproof.persist.files import Contents, contents, load, save
+    from shiftproof.persist.contents import Contents, contents
+    from shiftproof.persist.files import load, save
     from shiftproof.planning.certificate import Certificate, certify
     from shiftproof.planning.feasibility import Feasibility, feasibility
     from shiftproof.planning.planner import Plan, plan
