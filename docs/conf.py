@@ -16,6 +16,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "pictures",  # made, and ignored by git
     "abort_on_example_error": True,
+    "run_stale_examples": True,  # they show the library, which may have changed
     "download_all_examples": False,
     "write_computation_times": False,
     "min_reported_time": 1e9,

@@ -23,8 +23,8 @@ chances, label = pictures(400, hard=0.3)
 new, truth = pictures(300, hard=0.3)
 
 
-def sets(score, alpha):
-    controller = shp.RiskController(lambda x: x, shp.LabelSets(score), shp.Miscoverage())
+def sets(score, alpha, **more):
+    controller = shp.RiskController(lambda x: x, shp.LabelSets(score, **more), shp.Miscoverage())
     return controller.calibrate(chances, label).predict(new, alpha)
 
 
@@ -34,6 +34,8 @@ def sets(score, alpha):
 shp.plots.label_counts(sets(shp.LAC(), alpha=0.25))
 
 # %%
-# By cumulated probability: no empty sets, more labels in hard rows, sometimes all of them.
+# By cumulated probability hard rows hold more labels, sometimes all of them. A row can be empty
+# here too, where its most probable class alone has more probability than the threshold;
+# ``nonempty=True`` puts that class into every set.
 
-shp.plots.label_counts(sets(shp.APS(), alpha=0.02))
+shp.plots.label_counts(sets(shp.APS(), alpha=0.004, nonempty=True))

@@ -22,22 +22,22 @@ def messages(count, rate_off):
     return pd.DataFrame({"heard": heard, "stations": np.where(off, "off", "on")}), place
 
 
-labelled, place = messages(60, rate_off=0.5)
+labelled, place = messages(200, rate_off=0.5)
 new, truth = messages(200, rate_off=0.9)
 shift = shp.GroupRatio("stations", source={"off": 0.5, "on": 0.5}, target={"off": 0.9, "on": 0.1})
 
 
-def prepared(ratio, worst_case):
+def prepared(ratio, worst_case, labels=200):
     controller = shp.RiskController(
         shp.Columns("heard"), shp.Intervals(0, 40), shp.Distance(), ratio, worst_case
     )
-    return controller.calibrate(labelled, place).prepare(new)
+    return controller.calibrate(labelled[:labels], place[:labels]).prepare(new)
 
 
 # %%
 # The blue line is the weighted mean loss of the labelled messages, when every interval reaches as
-# far to both sides as the threshold says. It would meet alpha further to the left than any interval
-# ends: the rule also allows for what the test point itself may lose. That is its budget, the line
+# far to both sides as the threshold says. The thresholds lie to the right of where it meets alpha:
+# the rule also allows for what the test point itself may lose. What is left is its budget, the line
 # that the risk has to meet. A message from stations that are off has the weight 1.8, nine times
 # that of the others, so it has the lower budget and the larger threshold.
 
@@ -48,7 +48,7 @@ shp.plots.risk_curve(prepared(shift, shp.Pointwise()), alpha=1.0, unit="km")
 # labels and a promise of half a kilometre no threshold meets the budget of the heavier messages.
 # They get the whole road, and are counted in words: no place on the axis stands for them.
 
-shp.plots.risk_curve(prepared(shift, shp.Constant()), alpha=0.5, unit="km")
+shp.plots.risk_curve(prepared(shift, shp.Constant(), labels=60), alpha=0.5, unit="km")
 
 # %%
 # If the rates in use were counted, on 100 messages without places, all rates that the counts allow

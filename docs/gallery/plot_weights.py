@@ -33,9 +33,10 @@ found = shp.diagnose(ratio, source[300:], target[150:])
 shp.plots.weights(found)
 
 # %%
-# Weighted source rows should have the means of target rows in every column. If they have not, the
-# weights are wrong; that they have is no proof that they are right. What a classifier still sees
-# after weighting is told above.
+# Weighted source rows should have the means of target rows in every column, up to chance: weighted
+# rows that count as 144 have a mean that is off by 1/12 of a standard deviation. Means that agree
+# are no proof that the weights are right. What a classifier still sees after weighting is told
+# above.
 
 shp.plots.balance(found)
 

@@ -64,8 +64,8 @@ _PLACES = 512
 #: More sets in one plane hide each other.
 _SETS = 12
 
-#: The width of a letter, as a share of its height.
-_LETTER = 0.42
+#: The height of the letters of titles in points, and their width as a share of it.
+_SMALL, _LETTER = 8.5, 0.46
 
 _DOTS = (":", "-.")
 
@@ -158,38 +158,47 @@ class _Chosen:
         return cls(prepared, alpha, prepared.sets(alpha))
 
     @property
+    def shown(self) -> BoolArray:
+        """Which thresholds have a place: those of sets that are not the whole label space."""
+        return np.asarray(~self.sets.whole & np.isfinite(self.sets.threshold))
+
+    @property
     def inner(self) -> FloatArray:
-        """The thresholds of the sets that are not the whole label space."""
-        return self.sets.threshold[~self.sets.whole]
+        """The thresholds that have a place."""
+        return self.sets.threshold[self.shown]
 
     def budgets(self, places: FloatArray) -> list[tuple[FloatArray, FloatArray, str]]:
         """Places, budget and name, of the points with the smallest and the largest threshold."""
         if not len(self.inner) or not isinstance(_run(self.prepared.calibrated.rule), RiskCurve):
             return []
-        thresholds = np.where(self.sets.whole, np.nan, self.sets.threshold)
+        thresholds = np.where(self.shown, self.sets.threshold, np.nan)
         ends = {int(np.nanargmin(thresholds)): "smallest", int(np.nanargmax(thresholds)): "largest"}
         found = []
         for row, end in ends.items():
             whole = float(self.prepared.nest.whole()[row])
-            more = [np.nextafter(whole, -np.inf), whole]
+            more = [np.nextafter(whole, -np.inf), whole]  # the budget may jump there
             at = np.union1d(places, [one for one in more if places[0] <= one <= places[-1]])
             budget = self.prepared.budget(at, self.alpha, row=row)
-            weight = float(self.prepared.weights[row])
-            named = f"budget at the {end} threshold, W = {weight:.3g}"
+            named = f"budget at the {end} threshold, W = {float(self.prepared.weights[row]):.3g}"
             found.append((at, budget, named))
         return found
 
     def draw(self, axes: Axes) -> None:
-        whole, count = int(self.sets.whole.sum()), len(self.sets.threshold)
-        if len(self.inner):
+        count = len(self.sets.threshold)
+        whole, shown = int(self.sets.whole.sum()), int(self.shown.sum())
+        if shown:
             low, high = float(self.inner.min()), float(self.inner.max())
             what = "largest reach" if hasattr(self.sets, "reach") else "threshold"
             reached = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-            named = f"{what} of {count - whole:,} test points: {reached}"
-            axes.axvspan(low, high, color=_GREEN, alpha=0.25, linewidth=1.5, label=named)
-        if whole:
-            named = f"{whole:,} of {count:,} test points: the whole label space"
-            axes.plot([], [], linestyle="none", marker="s", color="black", label=named)
+            named = f"{what} of {shown:,} test points: {reached}"
+            axes.axvspan(low, high, color=_GREEN, alpha=0.2, linewidth=1.5, label=named)
+        for number, what in (
+            (whole, "the whole label space"),
+            (count - whole - shown, "the smallest set, below every threshold"),
+        ):
+            if number:
+                named = f"{number:,} of {count:,} test points: {what}"
+                axes.plot([], [], linestyle="none", marker="s", color="black", label=named)
 
 
 def size_curve(
@@ -413,7 +422,7 @@ def balance(diagnosis: Diagnosis, *, ax: Axes | None = None) -> Axes:
     axes.set_xlabel("mean of target less mean of source, in standard deviations")
     axes.set_ylabel("column of the comparison")
     figures = ("moved_mass", "auc_before", "auc_after")
-    _title(axes, f"Balance by {found.judged}", *(_said(found, name) for name in figures))
+    _title(axes, f"Balance by {found.judged}", *(_said(found, name) for name in figures), share=0.9)
     axes.legend(fontsize="small", loc="best")
     return axes
 
@@ -471,7 +480,7 @@ def regions(
         got = f"{region.dimension} dimensions"
         raise InputError("sets", "sets in the plane", got, "to_frame gives them as a table")
     chosen = _rows(rows, len(sets), most=_SETS)
-    labels = None if truth is None else given.points(truth, len(sets), 2)
+    labels = None if truth is None else sets.nest.labels(truth)
     outlines, whole, centers = sets.outlines, sets.whole, sets.centers
 
     axes = _axes(axes)
@@ -505,7 +514,7 @@ def regions(
     axes.set_aspect("equal")
     axes.set_xlabel(_named("first coordinate of the label", unit))
     axes.set_ylabel(_named("second coordinate of the label", unit))
-    _title(axes, _part(chosen, len(sets)), _promise(sets))
+    _title(axes, _part(chosen, len(sets)), _promise(sets), share=0.85)  # beside the legend
     axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return axes
 
@@ -582,6 +591,8 @@ def intervals(
             color = _GREY if dashes == "--" else _BLUE
             low, high = (end[part] for end in ends)
             axes.vlines(places[part], low, high, color=color, linestyle=dashes, label=label)
+            for end in (low, high):
+                axes.plot(places[part], end, linestyle="none", marker="_", color=color)
     told = "no end: the interval goes on without limit"
     for endless, edge, marker in (
         (np.isneginf(lower), bottom, "v"),
@@ -799,11 +810,9 @@ def _wrapped(text: str, letters: int) -> str:
     return "\n".join(textwrap.wrap(text, letters))
 
 
-def _title(axes: Axes, *lines: str) -> None:
-    """Lines above the axes, each broken to their width."""
-    figure = axes.get_figure(root=True)
-    size = 0.833 * 10.0
-    width = axes.get_position().width * (figure.get_figwidth() if figure else 6.4) * 72
-    letters = max(int(width / (_LETTER * size)), 20)
+def _title(axes: Axes, *lines: str, share: float = 1.0) -> None:
+    """Lines above the axes, each broken to their width, or to a share of it."""
+    width = share * axes.get_window_extent().width * 72 / axes.figure.dpi
+    letters = max(int(width / (_LETTER * _SMALL)), 20)
     text = "\n".join(_wrapped(line, letters) for line in lines)
-    axes.set_title(text, loc="left", fontsize=size)
+    axes.set_title(text, loc="left", fontsize=_SMALL)
