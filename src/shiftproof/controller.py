@@ -339,8 +339,7 @@ class Prepared:
     def sets(self, alpha: ArrayLike) -> Any:
         """Sets that keep alpha: one number, or one for each point."""
         found: Any = self._sets(self.calibrated.rule, self.weights, self._levels(alpha))
-        kind = self.table.source.implementation if self.table.is_named else None  # type: ignore[union-attr]
-        return found.in_kind(kind)
+        return found.like(self.table)
 
     def threshold(self, alpha: ArrayLike) -> FloatArray:
         """The threshold of each point: inf, or at least D(x), for the whole label space."""
