@@ -39,7 +39,7 @@ mutants: $(VENV)/.test ## every deliberate mistake in risk/ has to be caught
 	$(BIN)/python tests/mutants.py
 
 clean:
-	rm -rf $(VENV) docs/_build build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/pictures build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

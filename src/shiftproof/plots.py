@@ -67,7 +67,7 @@ _SETS = 12
 #: The height of the letters of titles in points, and their width as a share of it.
 _SMALL, _LETTER = 8.5, 0.46
 
-_DOTS = (":", "-.")
+_DOTS = (":", (0, (3, 1, 1, 1, 1, 1)))
 
 _ONE = "one level, in the units of the loss"
 
@@ -213,8 +213,9 @@ def size_curve(
 ) -> Axes:
     """The mean size of sets against alpha, and the share of whole label spaces on a second axis.
 
-    Bands are intervals at 1 - delta for what fresh test points would give after this calibration:
-    by Student for sizes, by Clopper and Pearson for the share, as in ``evaluate``. Where a label
+    Bands are intervals at 1 - delta, at each level by itself, for what fresh test points would give
+    after this calibration: by Student for sizes, by Clopper and Pearson for the share, as in
+    ``evaluate``. Where a label
     space has no end, one set that is all of it makes the mean infinite: these levels are hatched
     and marked at the top, and have no line. The levels of a figure that is looked at first do not
     come with a promise.
@@ -515,7 +516,8 @@ def regions(
     axes.set_xlabel(_named("first coordinate of the label", unit))
     axes.set_ylabel(_named("second coordinate of the label", unit))
     _title(axes, _part(chosen, len(sets)), _promise(sets), share=0.85)  # beside the legend
-    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if ax is None else {}
+    axes.legend(fontsize="small", **beside)
     return axes
 
 
@@ -768,6 +770,8 @@ def _rows(rows: Sequence[int] | None, count: int, most: int) -> IntArray:
     """The rows to draw: those that were asked for, or the first."""
     if rows is None:
         rows = range(min(count, most))
+    if np.asarray(rows).dtype.kind == "b":
+        raise InputError("rows", "numbers of rows", "truth values", "np.flatnonzero(mask)")
     found = _checks.indices("rows", np.atleast_1d(rows), length=np.size(rows), below=count)
     if not len(found):
         raise InputError(

@@ -514,6 +514,7 @@ BAD = {
     "weights for their diagnosis": lambda: plots.balance(np.ones(3)),
     "intervals in the plane": lambda: plots.regions(SETS),
     "no rows": lambda: plots.regions(regions(), rows=[]),
+    "a mask for rows": lambda: plots.regions(regions(), rows=np.arange(20) < 3),
     "rows beyond": lambda: plots.regions(regions(), rows=[20]),
     "labels outside": lambda: plots.regions(regions(), truth=np.full((20, 2), 99.0)),
     "fewer labels": lambda: plots.regions(regions(), truth=PLACE[:3]),

@@ -261,7 +261,8 @@ class BallSets(RegionSets):
         """The corners (m, v, 2) of a polygon around each cut ball, anticlockwise, as for stars.
 
         For p = 1 and inf it is the cut ball, up to rounding; else it contains it, and for p = 2
-        reaches at most 1 part in 1000 farther. For pictures: :meth:`size` measures the ball. On the line: both ends.
+        reaches at most 1 part in 1000 farther. For pictures: :meth:`size` measures the ball. On the
+        line: both ends.
         """
         if self.nest.region.dimension not in (1, 2):
             raise InputError(
