@@ -27,7 +27,7 @@ types: $(VENV)/.lint
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs
-	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 bench: $(VENV)/.test ## against numpy, scikit-learn and densratio, measured in one run

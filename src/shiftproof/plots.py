@@ -516,7 +516,9 @@ def regions(
     axes.set_xlabel(_named("first coordinate of the label", unit))
     axes.set_ylabel(_named("second coordinate of the label", unit))
     _title(axes, _part(chosen, len(sets)), _promise(sets), share=0.85)  # beside the legend
-    beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if ax is None else {}
+    beside: dict[str, Any] = (
+        {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if ax is None else {}
+    )
     axes.legend(fontsize="small", **beside)
     return axes
 
