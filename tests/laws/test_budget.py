@@ -58,6 +58,7 @@ def test_curves_are_straight_between_bends(data, name):
     assert (np.diff(bends) > 0).all()
     assert np.isfinite(bends).all()
     assert (bends >= curves.lower).all()
+    assert curves.lower in bends or not np.isfinite(curves.lower)
     for low, high in itertools.pairwise(bends):
         middle = low / 2 + high / 2
         if low < middle < high:

@@ -413,9 +413,8 @@ class LossCurves:
         """
         jumps = self.knots[np.isinf(self.slopes)]
         ends = np.concatenate([self.knots, self.bottoms, np.nextafter(jumps, -np.inf)])
-        inside = ends[(ends > self.lower) & np.isfinite(ends)]
-        start = [self.lower] if math.isfinite(self.lower) else []
-        return np.unique(np.concatenate([start, inside]))
+        places = np.unique(np.append(ends, self.lower))
+        return places[np.isfinite(places) & (places >= self.lower)]
 
     @cached_property
     def reach(self) -> FloatArray:
