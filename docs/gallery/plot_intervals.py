@@ -38,8 +38,8 @@ def intervals(ratio, alpha, **sets):
 
 # %%
 # The ratio of two normal laws is known here. Intervals are wider where the spread is larger.
-# Labels that lie outside are crosses: at most one in five of them, on average over calibration
-# draws and test points.
+# Labels that lie outside are crosses: at most one in five of all, on average over calibration draws
+# and test points.
 
 warmer = shp.KnownRatio(lambda d: np.exp(8 / 49 * (d - 14)), columns=["degrees"])
 sets = intervals(warmer, alpha=0.2, score=shp.ScaledResidual(spread))

@@ -4,7 +4,8 @@
     ax = shp.plots.risk_curve(prepared, alpha)
 
 Each function draws into the axes that it is given, or into a new figure, and returns the axes. It
-shows numbers that curves, sets and diagnoses already answer with, and calculates none of its own.
+shows numbers that curves, sets and diagnoses already answer with, and calculates nothing but shares
+of rows.
 What an infinite number stands for is said in words, since no axis has a place for it. Lines differ
 in dashes, points in markers and areas in hatching, never in colour alone.
 
@@ -67,6 +68,7 @@ _SETS = 12
 #: The height of the letters of titles in points, and their width as a share of it.
 _SMALL, _LETTER = 8.5, 0.46
 
+#: Dashes of the two budgets.
 _DOTS = (":", (0, (3, 1, 1, 1, 1, 1)))
 
 _ONE = "one level, in the units of the loss"
@@ -79,10 +81,10 @@ def risk_curve(
 
     The risk is what ``calibrated.rule.risk`` answers: an estimate and no promise. Where weights are
     known within bounds it is the worst case that they allow; where groups stand for themselves,
-    that of the group that fares worst. Thresholds lie to the right of where the risk meets alpha,
-    as each test point has a weight of its own to allow for; for weights that are numbers the line
-    that the risk has to meet, the budget, is drawn for the points with the smallest and the largest
-    threshold. Points that get the whole label space are counted in words.
+    that of the group that fares worst. Thresholds do not lie where the risk meets alpha, as each
+    test point has a weight of its own to allow for: they lie where the risk falls to what that
+    leaves, the budget. For weights that are numbers it is drawn for the points with the smallest
+    and the largest threshold. Points that get the whole label space are counted in words.
 
     Parameters
     ----------
@@ -116,7 +118,7 @@ def risk_curve(
     _checks.instance("calibrated", owner, Calibrated, "pass what calibrate or prepare returned")
     level = float(_checks.risk_level(_checks.scalar("alpha", alpha, _ONE), owner.losses.bound))
     rule = owner.rule
-    chosen = _Chosen.of(prepared, level) if prepared is not None and len(prepared) else None
+    chosen = _Chosen(prepared, level, prepared.sets(level)) if prepared else None
     places, every = _places(rule, [] if chosen is None else chosen.inner)
     risk = rule.risk(places)
     worst = owner.losses.bound if prepared is None else prepared.worst
@@ -152,10 +154,6 @@ class _Chosen:
     prepared: Prepared
     alpha: float
     sets: Sets
-
-    @classmethod
-    def of(cls, prepared: Prepared, alpha: float) -> _Chosen:
-        return cls(prepared, alpha, prepared.sets(alpha))
 
     @property
     def shown(self) -> BoolArray:
@@ -215,10 +213,9 @@ def size_curve(
 
     Bands are intervals at 1 - delta, at each level by itself, for what fresh test points would give
     after this calibration: by Student for sizes, by Clopper and Pearson for the share, as in
-    ``evaluate``. Where a label
-    space has no end, one set that is all of it makes the mean infinite: these levels are hatched
-    and marked at the top, and have no line. The levels of a figure that is looked at first do not
-    come with a promise.
+    ``evaluate``. Where a label space has no end, one set that is all of it makes the mean infinite:
+    these levels are hatched and marked at the top, and have no line. A level that is chosen from
+    the figure has a promise only on calibration examples and test points that are not in it.
 
     Parameters
     ----------
@@ -412,9 +409,14 @@ def balance(diagnosis: Diagnosis, *, ax: Axes | None = None) -> Axes:
     axes = _axes(axes)
     rows = np.arange(len(names))
     axes.plot(
-        before, rows, linestyle="none", marker="o", fillstyle="none", color=_ORANGE,
+        before,
+        rows,
+        linestyle="none",
+        marker="o",
+        fillstyle="none",
+        color=_ORANGE,
         label="without weights",
-    )  # fmt: skip
+    )
     axes.plot(after, rows, linestyle="none", marker="D", color=_BLUE, label="with weights")
     axes.hlines(rows, before, after, color=_GREY, linewidth=0.8, linestyle=":")
     axes.axvline(0.0, color="black", linewidth=0.8)
@@ -494,9 +496,12 @@ def regions(
         if not whole[row]:
             axes.fill(*outlines[row].T, facecolor=color, alpha=0.15, linewidth=0)
             axes.fill(
-                *outlines[row].T, facecolor="none", edgecolor=color, linestyle=dashes,
+                *outlines[row].T,
+                facecolor="none",
+                edgecolor=color,
+                linestyle=dashes,
                 label="sets" if place == 0 or whole[chosen[:place]].all() else None,
-            )  # fmt: skip
+            )
         axes.annotate(
             f"{row}", centers[row], xytext=(3, 3), textcoords="offset points", fontsize="small"
         )
@@ -605,9 +610,14 @@ def intervals(
         if endless.any():
             where = places[endless]
             axes.plot(
-                where, np.full(len(where), edge), linestyle="none", marker=marker, color=_GREY,
-                clip_on=False, label=told,
-            )  # fmt: skip
+                where,
+                np.full(len(where), edge),
+                linestyle="none",
+                marker=marker,
+                color=_GREY,
+                clip_on=False,
+                label=told,
+            )
             told = "_"  # said once
     axes.plot(
         places, center, linestyle="none", marker=".", color=_BLUE, markersize=4, label="prediction"
@@ -615,9 +625,14 @@ def intervals(
     if labels is not None and held is not None:
         for part, marker, what in ((held, "o", "inside"), (~held, "x", "outside")):
             axes.plot(
-                places[part], labels[part], linestyle="none", marker=marker, color=_ORANGE,
-                markersize=4, label=f"labels {what}: {int(part.sum()):,} of {len(sets):,}",
-            )  # fmt: skip
+                places[part],
+                labels[part],
+                linestyle="none",
+                marker=marker,
+                color=_ORANGE,
+                markersize=4,
+                label=f"labels {what}: {int(part.sum()):,} of {len(sets):,}",
+            )
     axes.set_ylim(bottom, top)
     axes.set_xlabel(name)
     axes.set_ylabel(_named("label", unit))
@@ -669,9 +684,14 @@ def label_counts(sets: EntrySets, *, ax: Axes | None = None) -> Axes:
     ):
         if part.any():
             axes.bar(
-                counts[part], shares[part], color=color, alpha=0.7, hatch=hatch, edgecolor="black",
+                counts[part],
+                shares[part],
+                color=color,
+                alpha=0.7,
+                hatch=hatch,
+                edgecolor="black",
                 label=f"{what}: {int(times[part].sum()):,} of {len(sets):,} rows",
-            )  # fmt: skip
+            )
     axes.set_xlim(-0.6, labels + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(f"labels in a set, of {labels:,}")
@@ -791,8 +811,8 @@ def _promise(sets: Any) -> str:
     if sets.reason is None:
         return "Thresholds chosen by hand: no promise."
     return (
-        "The promise is on average over calibration draws and test points, given right weights: "
-        "not for each set that is drawn."
+        "The promise is on average over calibration draws and test points, given right weights and "
+        "a law of labels given inputs that has not moved; not for each set that is drawn."
     )
 
 

@@ -413,7 +413,7 @@ class LossCurves:
         """
         jumps = self.knots[np.isinf(self.slopes)]
         ends = np.concatenate([self.knots, self.bottoms, np.nextafter(jumps, -np.inf)])
-        places = np.unique(np.append(ends, self.lower))
+        places: FloatArray = np.unique(np.append(ends, self.lower))
         return places[np.isfinite(places) & (places >= self.lower)]
 
     @cached_property
