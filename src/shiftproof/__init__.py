@@ -101,15 +101,11 @@ _HOME = {
 }
 
 #: Modules that are reached as attributes, loaded when they are first used.
-_MODULES = frozenset({"theory"})
-
-if TYPE_CHECKING:
-    from shiftproof import theory as theory
-#: Modules of functions that are used as ``shp.plots.<function>``; they need an extra each.
-_MODULES = ("plots",)
+_MODULES = frozenset({"plots", "theory"})
 
 if TYPE_CHECKING:
     from shiftproof import plots as plots
+    from shiftproof import theory as theory
     from shiftproof.archive import ArchiveError
     from shiftproof.contracts import Assumption, Certainty, Posterior, Ratio
     from shiftproof.controller import Calibrated, Prepared, RiskController
@@ -259,7 +255,6 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in _MODULES:
         return import_module(f"shiftproof.{name}")
-        return import_module(f"{__name__}.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(_HOME[name]), name)
