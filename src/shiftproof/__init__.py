@@ -103,9 +103,10 @@ _HOME = {
 }
 
 #: Modules that are reached as attributes, loaded when they are first used.
-_MODULES = frozenset({"theory"})
+_MODULES = frozenset({"plots", "theory"})
 
 if TYPE_CHECKING:
+    from shiftproof import plots as plots
     from shiftproof import theory as theory
     from shiftproof.archive import ArchiveError
     from shiftproof.contracts import Assumption, Certainty, Posterior, Ratio
