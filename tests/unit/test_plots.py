@@ -285,7 +285,7 @@ def test_without_points_there_are_no_thresholds():
 
 
 def test_a_worst_case_with_many_places_is_drawn_from_above(monkeypatch):
-    monkeypatch.setattr(plots, "_PLACES", 10)
+    monkeypatch.setattr(plots.curves, "_PLACES", 10)
     owner = calibrated(RATIOS["coherent"], loss=shp.Miscoverage())
     axes = plots.risk_curve(owner, LEVEL)
     (drawn,) = [one for one in axes.get_lines() if "from above" in one.get_label()]
