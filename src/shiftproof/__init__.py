@@ -25,6 +25,7 @@ _HOME = {
     "Columns": "shiftproof.predictors.models",
     "Compressed": "shiftproof.risk",
     "Constant": "shiftproof.worst_case",
+    "CountedRatio": "shiftproof.ratios.counted",
     "Counts": "shiftproof.ratios.groups",
     "CrossfitRatio": "shiftproof.ratios.crossfit",
     "DensityRatio": "shiftproof.ratios.known",
@@ -91,7 +92,11 @@ _HOME = {
     "row_digests": "shiftproof.ratios.roles",
 }
 
+#: Modules that are reached as attributes, loaded when they are first used.
+_MODULES = frozenset({"sklearn"})
+
 if TYPE_CHECKING:
+    from shiftproof import sklearn as sklearn
     from shiftproof.contracts import Assumption, Certainty, Posterior, Ratio
     from shiftproof.controller import Calibrated, Prepared, RiskController
     from shiftproof.errors import InputError, ShiftproofError, ShiftWarning
@@ -106,6 +111,7 @@ if TYPE_CHECKING:
     from shiftproof.ratios.bootstrap import BootstrapRatio
     from shiftproof.ratios.classifier import ClassifierRatio
     from shiftproof.ratios.clip import ClippedRatio
+    from shiftproof.ratios.counted import CountedRatio
     from shiftproof.ratios.crossfit import CrossfitRatio
     from shiftproof.ratios.diagnose import Diagnosis, Figure, diagnose
     from shiftproof.ratios.gaussians import GaussianRatio
@@ -163,6 +169,7 @@ __all__ = [
     "Columns",
     "Compressed",
     "Constant",
+    "CountedRatio",
     "Counts",
     "CrossfitRatio",
     "DensityRatio",
@@ -226,6 +233,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"shiftproof.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(_HOME[name]), name)
@@ -234,4 +243,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})
