@@ -52,7 +52,7 @@ def test_notation_rejects_what_is_not_there():
             resolve(wrong)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/theory.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/theory.md", "docs/from_mapie.md"])
 def test_examples_on_pages_run(page):
     with np.printoptions(legacy=False):
         result = doctest.testfile(str(ROOT / page), module_relative=False)
