@@ -59,9 +59,7 @@ from shiftproof.worst_case import Pointwise
 
 __all__ = ["Classifier", "Regressor"]
 
-_SOURCE_OF_FIT = (
-    "the source sample is the inputs of fit, taken to have the law of the calibration inputs"
-)
+_TAKEN_FOR_GRANTED = "taken to have the law of the calibration inputs"
 
 _NOT_CONFORMALIZED = (
     "This %(name)s instance is fitted but not conformalized yet. Call 'conformalize' with labelled "
@@ -261,21 +259,18 @@ class _Adapter(MetaEstimatorMixin, BaseEstimator, ABC):  # type: ignore[misc] # 
                 "none",
                 "conformalize(X, y, X_target), no labels needed",
             )
-        if X_source is not None:
-            return recipe.fit(X_source, X_target), ("the source sample is X_source",)
-        if self.source_ is None:
+        if X_source is None and self.source_ is None:
             raise InputError(
                 "X_source",
                 f"inputs for {name} from the law of the calibration inputs",
                 "none, and those of fit were not kept, as the ratio was no recipe then",
                 "fit again, or pass X_source",
             )
-        ratio = recipe.fit(self.source_, X_target)
-        told = warn_of_two_laws(Table.of("source", self.source_), table, ratio.columns or None)
-        return ratio, (
-            _SOURCE_OF_FIT,
-            *told,
-        )
+        source = self.source_ if X_source is None else X_source
+        ratio = recipe.fit(source, X_target)
+        told = warn_of_two_laws(Table.of("source", source), table, ratio.columns or None)
+        where = "the inputs of fit" if X_source is None else "X_source"
+        return ratio, (f"the source sample is {where}, {_TAKEN_FOR_GRANTED}", *told)
 
     def _prepared(
         self, X: Any, alpha: ArrayLike, ids: ArrayLike | None
@@ -303,7 +298,8 @@ class Regressor(RegressorMixin, _Adapter):  # type: ignore[misc] # carries no ty
     ----------
     estimator : scikit-learn regressor
         A pipeline, a search, anything with fit and predict. A model that is trained already goes in
-        as ``sklearn.frozen.FrozenEstimator(model)``; ``fit`` then only notes the inputs.
+        as ``sklearn.frozen.FrozenEstimator(model)``; ``fit`` then only notes the inputs, and that
+        no calibration row trained the model is for you to see to.
     sets : Intervals or Balls
         ``Intervals()``, around the prediction, where left out.
     loss : Miscoverage, Distance or MonotoneLoss

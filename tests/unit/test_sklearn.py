@@ -123,7 +123,7 @@ class TestTheSameAsTheParts:
             controller.calibrate(*CALIBRATION).predict(NEW, 0.3).threshold,
         )
         assert not model.predict_set(NEW, 0.3).whole.all()
-        assert shp.sklearn._SOURCE_OF_FIT in str(model.assumption_)
+        assert "the source sample is the inputs of fit, taken to have" in str(model.assumption_)
 
     def test_a_source_of_its_own_serves_instead(self):
         source = numbers(9)[0]
@@ -131,7 +131,7 @@ class TestTheSameAsTheParts:
         model.conformalize(*CALIBRATION, TARGET, X_source=source)
         expected = shp.ClassifierRatio().fit(source, TARGET).weights(NEW)
         np.testing.assert_array_equal(model.ratio_.weights(NEW), expected)
-        assert "the source sample is X_source" in model.assumption_.cautions
+        assert "the source sample is X_source, taken to have" in str(model.assumption_)
 
     def test_a_classifier_and_its_draws(self):
         sets = shp.LabelSets(shp.APS(randomized=True))
@@ -320,6 +320,11 @@ class TestManners:
         inner = GridSearchCV(Ridge(), {"alpha": [0.1, 1e4]}, cv=3)
         assert ready(Regressor(inner)).estimator_.best_params_ == {"alpha": 0.1}
 
+    def test_shown_on_a_page(self):
+        model = Regressor(Ridge(), sets=shp.Intervals(0, 9), ratio=shp.ClassifierRatio())
+        assert "Intervals(lower=0.0, upper=9.0" in repr(model)
+        assert "Intervals" in model._repr_html_()
+
     def test_tags(self):
         assert is_regressor(Regressor(Ridge()))
         assert is_classifier(Classifier(LogisticRegression()))
@@ -450,6 +455,8 @@ class TestWhichRowsServeForWhat:
         assert "are told apart" in str(model.assumption_)
         model.conformalize(*numbers(5, 300), TARGET, X_source=numbers(6, 300)[0])
         assert "are told apart" not in str(model.assumption_)
+        with pytest.warns(shp.ShiftWarning, match="source and calibration inputs are told apart"):
+            model.conformalize(*numbers(5, 300), TARGET, X_source=numbers(6, 300, shift=-1.5)[0])
 
     def test_the_source_is_out_of_reach_of_later_changes(self):
         for kind in (np.array, pd.DataFrame, pl.DataFrame):
