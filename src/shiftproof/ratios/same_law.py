@@ -15,8 +15,8 @@ from shiftproof.errors import InputError, ShiftWarning
 from shiftproof.ratios.encoding import Columns, Encoder
 from shiftproof.ratios.separation import Separation
 
-#: So many standard errors above a guess a classifier has to be. Of 600 pairs of alike samples, 200
-#: rows and 60, none was told apart.
+#: So many standard errors above a guess a classifier has to be. Of 400 pairs of alike samples
+#: (100 rows of three columns each) the farthest was at 2.5.
 _SURE = 4.0
 
 #: With fewer rows the standard error is not to be relied on.

@@ -99,11 +99,15 @@ class FinishedSets(ABC, Generic[AnyNest]):
             That of the inputs where left out; pandas where they were an array.
         """
         backend: Any = kind or self.kind or "pandas"
+        unusable = InputError(
+            "kind", "pandas, polars or pyarrow, installed", f"{backend!r}", "name another kind"
+        )
+        if kind not in (None, "pandas", "polars", "pyarrow"):
+            raise unusable
         try:
             return nw.from_dict(self.columns(), backend=backend).to_native()
         except (ValueError, ModuleNotFoundError) as cause:
-            known = "pandas, polars or pyarrow, installed"
-            raise InputError("kind", known, f"{backend!r}", "name another kind") from cause
+            raise unusable from cause
 
     def because(self, reason: Callable[[], ObjectArray]) -> Self:
         """The same sets, with what tells their outcomes."""
