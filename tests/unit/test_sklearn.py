@@ -639,6 +639,10 @@ class TestSampleWeights:
             search.fit(*TRAINING, sample_weight=self.weights)
             found = search.best_estimator_.estimator_.coef_
             np.testing.assert_array_equal(found, self.expected)
+            alone = clone(asks).set_score_request(sample_weight=True)
+            alone = GridSearchCV(alone, {"alpha": [1.0]}, cv=2)
+            alone.fit(*TRAINING, sample_weight=self.weights)
+            assert search.best_score_ == alone.best_score_  # the score is weighed as well
 
     def test_through_a_pipeline_inside(self):
         with config_context(enable_metadata_routing=True):
