@@ -28,6 +28,7 @@ _HOME = {
     "Compressed": "shiftproof.risk",
     "Constant": "shiftproof.worst_case",
     "Contents": "shiftproof.persist.contents",
+    "CountedRatio": "shiftproof.ratios.counted",
     "Counts": "shiftproof.ratios.groups",
     "CrossfitRatio": "shiftproof.ratios.crossfit",
     "DensityRatio": "shiftproof.ratios.known",
@@ -103,10 +104,11 @@ _HOME = {
 }
 
 #: Modules that are reached as attributes, loaded when they are first used.
-_MODULES = frozenset({"plots", "theory"})
+_MODULES = frozenset({"plots", "sklearn", "theory"})
 
 if TYPE_CHECKING:
     from shiftproof import plots as plots
+    from shiftproof import sklearn as sklearn
     from shiftproof import theory as theory
     from shiftproof.archive import ArchiveError
     from shiftproof.contracts import Assumption, Certainty, Posterior, Ratio
@@ -128,6 +130,7 @@ if TYPE_CHECKING:
     from shiftproof.ratios.bootstrap import BootstrapRatio
     from shiftproof.ratios.classifier import ClassifierRatio
     from shiftproof.ratios.clip import ClippedRatio
+    from shiftproof.ratios.counted import CountedRatio
     from shiftproof.ratios.crossfit import CrossfitRatio
     from shiftproof.ratios.diagnose import Diagnosis, Figure, diagnose
     from shiftproof.ratios.gaussians import GaussianRatio
@@ -188,6 +191,7 @@ __all__ = [
     "Compressed",
     "Constant",
     "Contents",
+    "CountedRatio",
     "Counts",
     "CrossfitRatio",
     "DensityRatio",

@@ -53,7 +53,10 @@ def test_notation_rejects_what_is_not_there():
             resolve(wrong)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/theory.md", "docs/saving.md", "docs/bound.md"])
+PAGES = ["theory", "bound", "saving", "from_mapie"]
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in PAGES)])
 def test_examples_on_pages_run(page):
     with np.printoptions(legacy=False):
         result = doctest.testfile(str(ROOT / page), module_relative=False)

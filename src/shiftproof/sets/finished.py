@@ -102,11 +102,15 @@ class FinishedSets(ABC, Generic[AnyNest]):
             were an array.
         """
         backend: Any = kind or self.kind or "pandas"
+        unusable = InputError(
+            "kind", "pandas, polars or pyarrow, installed", f"{backend!r}", "name another kind"
+        )
+        if kind not in (None, "pandas", "polars", "pyarrow"):
+            raise unusable
         try:
             frame = nw.from_dict(self.columns(), backend=backend)
         except (ValueError, ModuleNotFoundError) as cause:
-            known = "pandas, polars or pyarrow, installed"
-            raise InputError("kind", known, f"{backend!r}", "name another kind") from cause
+            raise unusable from cause
         table: Any = frame.to_native()
         if self.index is not None and frame.implementation.is_pandas_like():
             table.index = self.index
