@@ -40,7 +40,7 @@ class TestEverySplit:
     def test_shares_are_near(self, split, seed):
         sizes = {"training": 0.5, "calibration": 0.3, "test": 0.2}
         rows = split.split(MESSAGES, sizes, rng(seed))
-        most = 0.1 if isinstance(split, ByPlace) else 0.01  # a cell holds up to .3 of all
+        most = 0.15 if isinstance(split, ByPlace) else 0.01  # a cell holds up to .35 of all
         for name, part in rows.items():
             assert len(part) / len(MESSAGES) <= sizes[name] + 1e-9
             assert len(part) / len(MESSAGES) > sizes[name] - most

@@ -87,6 +87,7 @@ pass the address of a file on the web
             _go_on(url, part, progress, timeout)
             break
         except urllib.error.HTTPError as cause:
+            cause.close()
             if cause.code < 500 and cause.code != 429:  # asking again will not help
                 raise DownloadError(f"{url}: {cause.code} {cause.reason}") from cause
             broken: Exception = cause
@@ -148,6 +149,7 @@ def _go_on(url: str, part: Path, progress: Progress | None, timeout: float) -> N
         answer = urllib.request.urlopen(request, timeout=timeout)  # noqa: S310 - http(s), checked
     except urllib.error.HTTPError as error:
         if there and error.code == 416:
+            error.close()
             if error.headers.get("Content-Range") == f"bytes */{there}":
                 return  # nothing is missing
             part.unlink()  # longer than the file: the remains of another one

@@ -40,7 +40,7 @@ class Split(ABC):
         fingerprints : Fingerprints
         sizes : mapping from the name of a part to its size
             Whole numbers of rows, which are met exactly or refused; or shares of all rows, floats
-            that sum to at most 1, met as nearly as whole blocks allow.
+            that sum to at most 1, met as nearly as the blocks of this draw allow.
         rng : numpy.random.Generator
         """
         count = len(_checks.instance("fingerprints", fingerprints, Fingerprints, "load messages"))
@@ -171,7 +171,7 @@ _ORDERS = 20
 
 
 def _dealt(rows: IntArray, asked: IntArray, order: IntArray) -> tuple[IntArray, float]:
-    """The part that each cell serves, dealt out in this order, and the rows that parts then lack."""
+    """The part that each cell serves, dealt out in this order, and the rows that are lacking."""
     wanted = asked / asked.sum() * rows.sum()
     there = np.zeros(len(asked))
     served = np.zeros(len(rows), dtype=np.int64)

@@ -165,6 +165,12 @@ class FingerprintTable:
             raise InputError(what, "at least one message", "a header alone", "is it whole?")
         rssi, places = numbers[:, :-2], numbers[:, -2:]
         if self.not_heard is not None:
+            gaps = np.isnan(rssi)
+            if gaps.any():
+                row, place = np.argwhere(gaps)[0]
+                got = f"none in row {row} for {stations[place]!r} ({int(gaps.sum())} such gaps)"
+                repair = f"fill them with {self.not_heard:g}, or say not_heard=None"
+                raise InputError(what, "a number in every cell", got, repair)
             rssi = np.where(rssi == self.not_heard, np.nan, rssi)
         self._demand_marker(rssi, what)
         if self.x is not None:
