@@ -246,14 +246,14 @@ class TestFromRecords:
     def test_a_digest_that_does_not_fit(self, server, tmp_path):
         self.record(server, 3342253, "sigfox_dataset_rural.csv", CONTENT)
         server.files["/records/3342253/files/sigfox_dataset_rural.csv"] = CONTENT[:-1]
-        with pytest.raises(DownloadError, match="thrown away.*; .*404"):
+        with pytest.raises(DownloadError, match=r"thrown away.*; .*404"):
             self.get(server, tmp_path)
         assert not list(tmp_path.iterdir())
 
     def test_lists_that_are_none(self, server, tmp_path):
         server.files["/api/records/3342253"] = b"<html>"
         server.files["/api/records/1193563"] = b'{"files": [{"key": "other.csv"}]}'
-        with pytest.raises(DownloadError, match="not to be read; .*no file called"):
+        with pytest.raises(DownloadError, match=r"not to be read; .*no file called"):
             self.get(server, tmp_path)
         assert not list(tmp_path.iterdir())
 
