@@ -28,7 +28,7 @@ class Simulator:
     """A recipe for networks: how many stations, how signals weaken, how devices live.
 
     The defaults are set so that the figures of :class:`Summary` come near to those of the rural
-    Sigfox data. They were compared on these figures alone, not on what a localizer makes of them.
+    Sigfox data.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class Simulator:
 
     region: Box = field(default_factory=lambda: Box([-22.5, -17.0], [22.5, 17.0]))
     stations: int = 137
-    margin: float = 50.0
-    path_loss: PathLoss = field(default_factory=lambda: PathLoss(-100.0, 4.0, 9.0))
+    margin: float = 40.0
+    path_loss: PathLoss = field(default_factory=lambda: PathLoss(-98.0, 4.2, 9.0))
     shadow_length: float = 1.0
-    gain_spread: float = 7.0
-    device_spread: float = 4.5
+    gain_spread: float = 4.0
+    device_spread: float = 5.0
     fading: float = 3.0
     sensitivity: float = -139.0
     softness: float = 2.5

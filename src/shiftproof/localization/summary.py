@@ -98,28 +98,30 @@ class Summary:
         )
 
     def rows(self) -> dict[str, str]:
-        """The figures as words, for tables.
+        """The figures as words, for tables; lists are quantiles at .05, .25, .5, .75 and .95.
 
         Examples
         --------
         >>> import numpy as np
         >>> from shiftproof.localization import Fingerprints, Summary
         >>> one = Fingerprints([[-120.0, np.nan]], [[0.0, 0.0]], ["tower", "mast"])
-        >>> Summary.of(one).rows()["signals, dBm"]
-        '-120 | -120, -120, -120, -120, -120 | -120'
+        >>> Summary.of(one).rows()["weakest, strongest"]
+        '-120, -120'
         """
-        heard, most = self.stations_heard, self.stations_heard_most
         return {
-            "messages; stations": f"{self.messages:,}; {self.stations}",
-            "cells heard": f"{self.heard_share:.1%}",
-            "stations per message": f"{_listed(heard)} | {most}",
-            "signals, dBm": f"{self.weakest:.0f} | {_listed(self.strength)} | {self.strongest:.0f}",
+            "messages": f"{self.messages:,.0f}",
+            "stations": f"{self.stations:.0f}",
+            "heard, of all pairs": f"{self.heard_share:.1%}",
+            "stations per message": f"{_listed(self.stations_heard)}",
+            "most stations": f"{self.stations_heard_most:.0f}",
+            "signals, dBm": _listed(self.strength),
+            "weakest, strongest": f"{self.weakest:.0f}, {self.strongest:.0f}",
             "messages at the busiest station": f"{self.busiest:.0%}",
             "stations below 1 % of messages": f"{self.rarely:.0%}",
             "in 1, 3, 10 busiest km2": (
                 f"{self.in_one_cell:.0%}, {self.in_three_cells:.0%}, {self.in_ten_cells:.0%}"
             ),
-            "km2 with messages": f"{self.cells}",
+            "km2 with messages": f"{self.cells:.0f}",
             "box, km": f"{self.width:.1f} x {self.height:.1f}",
         }
 
