@@ -6,7 +6,7 @@ for nearest neighbours on a random split.
 
 import json
 import os
-import sys
+import runpy
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from shiftproof.localization import (
     ByTime,
     Linear,
     Summary,
+    Switching,
     read_parquet,
     sigfox_rural,
     write_parquet,
@@ -47,8 +48,8 @@ def test_facts(messages):
     assert messages.heard.mean() == pytest.approx(0.04, abs=0.001)
     heard = messages.heard.sum(axis=1)
     assert (heard.min(), np.median(heard), heard.max()) == (1, 5, 46)
-    times = messages.times.astype("M8[D]").astype(str)
-    assert (times.min(), times.max()) == ("2017-11-16", "2018-02-05")
+    days = messages.times.astype("M8[D]")
+    assert (str(days.min()), str(days.max())) == ("2017-11-16", "2018-02-05")
     assert (np.diff(messages.times.astype(int)) < 0).mean() > 0.4, "not sorted by time"
     south_west, north_east = messages.degrees.min(axis=0), messages.degrees.max(axis=0)
     np.testing.assert_allclose(south_west, [50.979, 3.685], atol=5e-4)
@@ -79,13 +80,9 @@ def test_the_figures_on_the_page_are_those_of_the_data(messages):
     page = json.loads((DOCS / "tables" / "sigfox_summary.json").read_text())
     found = json.loads(json.dumps(asdict(Summary.of(messages))))
     assert found == {name: pytest.approx(value, rel=1e-9) for name, value in page.items()}
-    sys.path.insert(0, str(DOCS))
-    try:
-        import localization_tables
-    finally:
-        sys.path.remove(str(DOCS))
+    tables = runpy.run_path(str(DOCS / "localization_tables.py"))
     page = (DOCS / "tables" / "stations.md").read_text()
-    assert localization_tables.stations(messages) == page
+    assert tables["stations"](messages) == page
 
 
 def test_kept_and_read_again(messages, tmp_path):
@@ -96,23 +93,28 @@ def test_kept_and_read_again(messages, tmp_path):
     np.testing.assert_array_equal(back.times, messages.times)
 
 
-def error_of(messages, split, training, seed=0):
+def error_of(messages, split, training, seed=0, switched=False):
+    """The mean error in km of one nearest neighbour; `switched`: ranks 21 to 40, off in half."""
     rng = np.random.default_rng(seed)
     rows = split.split(messages, {"training": training, "test": 2000}, rng)
-    inputs = Linear().fit(messages).values(messages)
+    heard = Switching(messages.ranked[20:40], 0.5, 0.5 if switched else 0.0)
+    inputs = heard.in_use(messages, rng).inputs(Linear().fit(messages))
     model = KNeighborsRegressor(1).fit(inputs[rows["training"]], messages.places[rows["training"]])
     apart = model.predict(inputs[rows["test"]]) - messages.places[rows["test"]]
     return float(np.hypot(*apart.T).mean())
 
 
 def test_nearest_neighbours_of_twenty_thousand(messages):
-    """The issue is .16 to .24 km, whatever the rows; published .215."""
-    assert 0.16 < error_of(messages, AtRandom(), 20_000) < 0.24
+    """Published .215; single splits lie between .15 and .23."""
+    errors = [error_of(messages, AtRandom(), 20_000, seed) for seed in range(3)]
+    assert 0.16 < np.mean(errors) < 0.24
 
 
-def test_nearest_neighbours_of_a_thousand(messages):
-    errors = [error_of(messages, AtRandom(), 1000, seed) for seed in range(6)]
-    assert np.mean(errors) == pytest.approx(0.46, abs=0.06)
+@pytest.mark.parametrize(("switched", "expected"), [(False, 0.37), (True, 0.46)])
+def test_nearest_neighbours_of_a_thousand(messages, switched, expected):
+    """Splits have a standard deviation of .045: .04 are three of them for the mean of twelve."""
+    errors = [error_of(messages, AtRandom(), 1000, seed, switched) for seed in range(12)]
+    assert np.mean(errors) == pytest.approx(expected, abs=0.04)
 
 
 def test_blocks_of_time_and_of_place_are_harder(messages):
