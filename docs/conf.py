@@ -5,7 +5,7 @@ author = copyright = "The shiftproof authors"
 version = release = __version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "myst_parser", "numpydoc"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "tables"]
 html_theme = "pydata_sphinx_theme"
 html_title = "shiftproof"
 html_sidebars: dict[str, list[str]] = {"**": []}
