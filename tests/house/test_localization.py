@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_imports import HEAVY, loaded_by
 
+from house.test_imports import HEAVY, loaded_by
 from shiftproof import localization
 
 ROOT = Path(__file__).resolve().parents[2]
