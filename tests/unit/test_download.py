@@ -250,6 +250,11 @@ class TestFromRecords:
             self.get(server, tmp_path)
         assert not list(tmp_path.iterdir())
 
+    def test_what_is_left_of_an_older_list_is_not_gone_on_with(self, server, tmp_path):
+        self.record(server, 3342253, "sigfox_dataset_rural.csv", CONTENT)
+        (tmp_path / "zenodo-3342253.json.part").write_bytes(b"half of another list")
+        assert self.get(server, tmp_path).read_bytes() == CONTENT
+
     def test_lists_that_are_none(self, server, tmp_path):
         server.files["/api/records/3342253"] = b"<html>"
         server.files["/api/records/1193563"] = b'{"files": [{"key": "other.csv"}]}'

@@ -265,6 +265,19 @@ class TestFiles:
         np.testing.assert_array_equal(bare.rssi, inside.rssi)
         np.testing.assert_array_equal(bare.places, inside.places)
 
+    def test_what_a_mac_adds_to_a_zip_is_not_a_table(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr("a.csv", text())
+            archive.writestr("__MACOSX/._a.csv", b"resources")
+        assert len(SIGFOX.read(tmp_path / "a.zip")) == 3
+
+    def test_a_zip_with_a_password(self, tmp_path):
+        whole = bytearray(self.zipped(tmp_path / "a.zip", a_csv=text()).read_bytes())
+        for start in (whole.index(b"PK\x03\x04") + 6, whole.index(b"PK\x01\x02") + 8):
+            whole[start] |= 1  # the flag of encryption
+        with pytest.raises(InputError, match="a plain zip file, got .*encrypted"):
+            SIGFOX.read(self.write(tmp_path / "a.zip", bytes(whole)))
+
     def test_faults_of_files(self, tmp_path):
         whole = self.zipped(tmp_path / "whole.zip", a_csv=text(rows=ROWS * 50)).read_bytes()
         middle = len(whole) // 3
@@ -297,8 +310,10 @@ class TestFiles:
         file = self.write(tmp_path / "sigfox_dataset_rural (1).csv", text())
         for place in (tmp_path, str(file)):
             assert len(sigfox_rural(place, verify=False)) == 3
+        self.write(tmp_path / "sigfox_dataset_rural.csv", text(rows=ROWS[:2]))
+        assert len(sigfox_rural(tmp_path, verify=False)) == 2, "the plain name comes first"
         monkeypatch.setenv("SHIFTPROOF_DATA", str(tmp_path))
-        assert len(sigfox_rural(verify=False)) == 3
+        assert len(sigfox_rural(verify=False)) == 2
         assert not (tmp_path / "cache").exists(), "nothing is written unasked"
 
     def test_a_sigfox_file_that_is_not_the_published_one(self, tmp_path):

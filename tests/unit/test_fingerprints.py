@@ -9,12 +9,16 @@ from hypothesis import strategies as st
 
 from shiftproof.errors import InputError
 from shiftproof.localization import (
+    AtRandom,
     Binary,
     Exponential,
     Fingerprints,
     Linear,
     LocalPlane,
     Powed,
+    Summary,
+    Switching,
+    write_parquet,
 )
 
 NAN = math.nan
@@ -183,6 +187,22 @@ class TestRepresentations:
     )
     def test_what_does_not_scale_is_refused(self, call, message):
         with pytest.raises(InputError, match=message):
+            call()
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda: Linear().between(-148, -59).values(RSSI),
+            lambda: Linear().between(-148, -59).beyond(RSSI),
+            lambda: Summary.of(RSSI),
+            lambda: Switching(["north"], 0.5, 0.9).applied(RSSI, [1, 0, 1]),
+            lambda: Switching(["north"], 0.5, 0.9).in_use(RSSI, np.random.default_rng(0)),
+            lambda: AtRandom().split(RSSI, {"a": 1}, np.random.default_rng(0)),
+            lambda: write_parquet(RSSI, "nowhere.parquet"),
+        ],
+    )
+    def test_arrays_are_no_fingerprints(self, call):
+        with pytest.raises(InputError, match="expected Fingerprints, got list"):
             call()
 
     def test_nothing_heard_has_no_share_beyond(self):

@@ -1,6 +1,7 @@
 """The simulator: the law that it draws from, and how near its figures are to those of real data."""
 
 import json
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,8 @@ import shiftproof as shp
 from shiftproof.errors import InputError
 from shiftproof.localization import Fingerprints, PathLoss, Simulator, Summary
 
-REAL = json.loads(
-    (Path(__file__).resolve().parents[2] / "docs/tables/sigfox_summary.json").read_text()
-)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+REAL = json.loads((DOCS / "tables" / "sigfox_summary.json").read_text())
 CLEAR = {"gain_spread": 0.0, "device_spread": 0.0, "margin": 10.0}
 
 
@@ -221,6 +221,11 @@ class TestNearToRealData:
     def test_quantiles(self, summaries, name):
         middle = np.median([getattr(one, name) for one in summaries], axis=0)
         assert (np.abs(middle - REAL[name]) <= QUANTILES[name]).all(), (middle, REAL[name])
+
+    def test_the_page_shows_these_defaults(self):
+        tables = runpy.run_path(str(DOCS / "localization_tables.py"))
+        found = tables["comparison"](Summary(**REAL), tables["middle"](tables["simulated"]()))
+        assert found == (DOCS / "tables" / "simulated.md").read_text()
 
     def test_another_world_is_told_apart(self):
         """The negative control: a town of many stations is not the rural network."""

@@ -19,6 +19,7 @@ from shiftproof.errors import InputError, ShiftproofError
 Progress: TypeAlias = Callable[[int, int | None], None]
 
 _CHUNK = 1 << 16
+_HEADERS = {"User-Agent": "shiftproof", "Accept-Encoding": "identity"}
 
 
 class DownloadError(ShiftproofError, OSError):
@@ -142,7 +143,7 @@ def on_stderr(there: int, whole: int | None) -> None:
 def _go_on(url: str, part: Path, progress: Progress | None, timeout: float) -> None:
     """Everything that is missing from `part`, over one connection."""
     there = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Accept-Encoding": "identity"})  # noqa: S310
+    request = urllib.request.Request(url, headers=_HEADERS)  # noqa: S310
     if there:
         request.add_header("Range", f"bytes={there}-")
     try:

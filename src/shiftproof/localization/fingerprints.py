@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -172,6 +173,22 @@ class Fingerprints:
         return Polygon(self.places, hull=True)
 
 
+def messages_of(name: str, value: object) -> Fingerprints:
+    """`value`, if it is fingerprints.
+
+    Examples
+    --------
+    >>> from shiftproof.localization.fingerprints import messages_of
+    >>> messages_of("fingerprints", [[-100.0]])
+    Traceback (most recent call last):
+    ...
+    shiftproof.errors.InputError: fingerprints: expected Fingerprints, got list; load them, \
+simulate them, or make them: Fingerprints(rssi, places, stations)
+    """
+    repair = "load them, simulate them, or make them: Fingerprints(rssi, places, stations)"
+    return _checks.instance(name, value, Fingerprints, repair)
+
+
 def _names(stations: Sequence[str]) -> tuple[str, ...]:
     if isinstance(stations, str):
         raise InputError("stations", "a sequence of names", repr(stations), f"pass [{stations!r}]")
@@ -180,7 +197,7 @@ def _names(stations: Sequence[str]) -> tuple[str, ...]:
     if odd or not names:
         got = f"{odd[0]!r}" if odd else "none"
         raise InputError("stations", "at least one name, all of them text", got, "name each column")
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    doubled = sorted(name for name, times in Counter(names).items() if times > 1)
     if doubled:
         raise InputError(
             "stations",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftproof.errors import InputError
-from shiftproof.localization.fingerprints import Fingerprints
+from shiftproof.localization.fingerprints import Fingerprints, messages_of
 from shiftproof.localization.projection import LocalPlane
 
 _FORMAT = "shiftproof fingerprints 1"
@@ -49,6 +49,7 @@ def write_parquet(fingerprints: Fingerprints, path: str | Path) -> None:
     array([[3., 4.]])
     """
     arrow = _pyarrow()
+    messages_of("fingerprints", fingerprints)
     doubled = {_EAST, _NORTH, _TIME} & set(fingerprints.stations)
     if doubled:
         raise InputError("stations", "other names", f"{sorted(doubled)}", "rename these stations")
@@ -92,7 +93,9 @@ nowhere.parquet; write_parquet makes one
         table = import_module("pyarrow.parquet").read_table(file)
     except (arrow.ArrowException, OSError) as cause:
         got = str(cause).splitlines()[0]
-        raise InputError(file.name, "a whole Parquet file", got, "write it again") from cause
+        raise InputError(
+            file.name, "a whole Parquet file", got, "delete it and write it again"
+        ) from cause
     note = json.loads((table.schema.metadata or {}).get(b"shiftproof", b"{}"))
     if note.get("format") != _FORMAT:
         repair = "FingerprintTable(...).of(table) takes tables of other makes"

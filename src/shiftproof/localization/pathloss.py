@@ -69,7 +69,8 @@ class PathLoss:
         """The law of most likelihood, with what was not heard counted as too weak to be heard.
 
         Least squares of what was heard alone has an exponent that is far too small: of the signals
-        at the end of the range only the strong ones are heard. With m(r) the mean,
+        at the end of the range only the strong ones are heard. With m(r) the mean, and signals
+        taken as independent,
 
             sum_heard log N(x; m, spread^2)  +  sum_not log Phi((sensitivity - m) / s),
 

@@ -17,7 +17,7 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._types import FloatArray
 from shiftproof.errors import InputError
-from shiftproof.localization.fingerprints import Fingerprints
+from shiftproof.localization.fingerprints import Fingerprints, messages_of
 
 
 class Recipe(ABC):
@@ -33,9 +33,8 @@ class Recipe(ABC):
 
     def fit(self, fingerprints: Fingerprints, *, clip: bool = False) -> Representation:
         """With the weakest and the strongest signal of some messages, those of training."""
-        heard = _checks.instance(
-            "fingerprints", fingerprints, Fingerprints, "load or simulate messages"
-        ).rssi[fingerprints.heard]
+        messages = messages_of("fingerprints", fingerprints)
+        heard = messages.rssi[messages.heard]
         _checks.non_empty("fingerprints", heard, "no station heard any of these messages")
         return self.between(float(heard.min()), float(heard.max()), clip=clip)
 
@@ -190,7 +189,7 @@ class Representation:
 
     def values(self, fingerprints: Fingerprints) -> FloatArray:
         """The inputs, (n, d): 0 where not heard."""
-        rssi = fingerprints.rssi
+        rssi = messages_of("fingerprints", fingerprints).rssi
         if self.clip:
             rssi = np.clip(rssi, self.weakest, self.strongest)
         else:
@@ -206,7 +205,8 @@ class Representation:
 
     def beyond(self, fingerprints: Fingerprints) -> float:
         """The share of heard signals that lie beyond the constants; NaN if none was heard."""
-        heard = fingerprints.rssi[fingerprints.heard]
+        messages = messages_of("fingerprints", fingerprints)
+        heard = messages.rssi[messages.heard]
         if not len(heard):
             return math.nan
         return float(np.mean((heard < self.weakest) | (heard > self.strongest)))

@@ -122,7 +122,8 @@ def _loaded(file: Path, verify: bool, cache: Path | None) -> Fingerprints:
 def _found(place: Path) -> Path:
     """The file, or the one in a folder; the text where there are both."""
     if place.is_dir():
-        inside = [*sorted(place.glob(f"{_NAME}*.csv")), *sorted(place.glob(f"{_NAME}*.zip"))]
+        found = [file for end in ("csv", "zip") for file in place.glob(f"{_NAME}*.{end}")]
+        inside = sorted(found, key=lambda file: (file.suffix, len(file.name), file.name))
         if not inside:
             raise _missing(f"a folder without it: {place}")
         return inside[0]
@@ -170,6 +171,7 @@ def _downloaded(
 def _entry(host: str, record: int, folder: Path, pause: float) -> Mapping[str, Any]:
     """What a record says of the file: its name there (``key``) and its digest (``checksum``)."""
     listing = folder / f"zenodo-{record}.json"
+    listing.with_name(listing.name + ".part").unlink(missing_ok=True)  # lists change
     fetch(f"{host}/api/records/{record}", listing, pause=pause)
     try:
         files = json.loads(listing.read_bytes())["files"]

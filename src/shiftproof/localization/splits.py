@@ -17,7 +17,7 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._types import FloatArray, IntArray
 from shiftproof.errors import InputError
-from shiftproof.localization.fingerprints import Fingerprints
+from shiftproof.localization.fingerprints import Fingerprints, messages_of
 
 
 class Split(ABC):
@@ -43,7 +43,7 @@ class Split(ABC):
             that sum to at most 1, met as nearly as the blocks of this draw allow.
         rng : numpy.random.Generator
         """
-        count = len(_checks.instance("fingerprints", fingerprints, Fingerprints, "load messages"))
+        count = len(messages_of("fingerprints", fingerprints))
         _checks.instance("rng", rng, np.random.Generator, "pass numpy.random.default_rng(seed)")
         asked, exact = _sizes(sizes, count)
         parts = self._parts(fingerprints, asked, rng)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftproof import _checks
-from shiftproof.localization.fingerprints import Fingerprints
+from shiftproof.localization.fingerprints import Fingerprints, messages_of
 from shiftproof.localization.splits import cells_of
 
 _SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -70,7 +70,7 @@ class Summary:
     @classmethod
     def of(cls, fingerprints: Fingerprints) -> Summary:
         """The figures of these messages."""
-        heard = fingerprints.heard
+        heard = messages_of("fingerprints", fingerprints).heard
         signals = _checks.non_empty(
             "fingerprints", fingerprints.rssi[heard], "no station heard any of these messages"
         )

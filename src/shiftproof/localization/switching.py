@@ -21,7 +21,7 @@ from shiftproof import _checks
 from shiftproof._tables import Column
 from shiftproof._types import ArrayLike, BoolArray, FloatArray, IntArray
 from shiftproof.errors import InputError
-from shiftproof.localization.fingerprints import Fingerprints
+from shiftproof.localization.fingerprints import Fingerprints, messages_of
 from shiftproof.localization.representations import Representation
 from shiftproof.ratios.groups import GroupRatio
 from shiftproof.risk.sums import rational
@@ -180,7 +180,7 @@ class Switching:
 
     def applied(self, fingerprints: Fingerprints, off: ArrayLike) -> Switched:
         """Messages with the stations of B silenced where they are off."""
-        acts = _acts(off, len(fingerprints))
+        acts = _acts(off, len(messages_of("fingerprints", fingerprints)))
         return Switched(fingerprints.silenced(self.stations, acts), acts, self.name)
 
     def observed(self, fingerprints: Fingerprints, off: ArrayLike) -> Switched:
@@ -196,7 +196,7 @@ class Switching:
         shiftproof.errors.InputError: off: expected messages that no station of B heard while off, \
 got message 0, heard by 'mast'; is 1 meant for on, or is a clock wrong?
         """
-        acts = _acts(off, len(fingerprints))
+        acts = _acts(off, len(messages_of("fingerprints", fingerprints)))
         heard = fingerprints.heard[:, fingerprints.positions(self.stations)] & acts[:, None]
         if heard.any():
             row, station = np.argwhere(heard)[0]
@@ -257,7 +257,8 @@ got message 0, heard by 'mast'; is 1 meant for on, or is a clock wrong?
 
     def _drawn(self, fingerprints: Fingerprints, rate: float, rng: np.random.Generator) -> Switched:
         _checks.instance("rng", rng, np.random.Generator, "pass numpy.random.default_rng(seed)")
-        return self.applied(fingerprints, rng.random(len(fingerprints)) < rate)
+        count = len(messages_of("fingerprints", fingerprints))
+        return self.applied(fingerprints, rng.random(count) < rate)
 
 
 _BACKENDS = ("pandas", "polars", "pyarrow")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -132,7 +133,7 @@ class FingerprintTable:
 
     def _stations(self, names: Sequence[str], what: str) -> list[str]:
         """The columns of stations; an error where a column that is needed is absent or doubled."""
-        doubled = sorted({name for name in names if names.count(name) > 1})
+        doubled = sorted(name for name, times in Counter(names).items() if times > 1)
         if doubled:
             repair = "two stations under one name: rename them"
             raise InputError(what, "one column of each name", f"{doubled[:8]} twice", repair)
@@ -208,14 +209,19 @@ def content_of(file: Path) -> bytes:
         return content
     try:
         with zipfile.ZipFile(file) as archive:
-            inside = [name for name in archive.namelist() if name.lower().endswith(".csv")]
+            inside = [
+                name
+                for name in archive.namelist()
+                if name.lower().endswith(".csv") and not name.startswith("__MACOSX/")
+            ]
             if len(inside) != 1:
                 got = f"{inside}" if inside else "none"
                 raise InputError(file.name, "one csv file inside", got, "unpack it")
             return archive.read(inside[0])
     except (zipfile.BadZipFile, zlib.error, EOFError) as cause:
-        got = f"{cause}"
-        raise InputError(file.name, "a whole zip file", got, "fetch it again") from cause
+        raise InputError(file.name, "a whole zip file", f"{cause}", "fetch it again") from cause
+    except (RuntimeError, NotImplementedError) as cause:  # a password, an unusual compression
+        raise InputError(file.name, "a plain zip file", f"{cause}", "unpack it by hand") from cause
 
 
 def _times(values: Sequence[object], what: str) -> Times:
