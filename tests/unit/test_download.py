@@ -269,6 +269,7 @@ class TestFromRecords:
         monkeypatch.delenv("SHIFTPROOF_DATA", raising=False)
         with pytest.raises(InputError, match="the published text of 18,813,395 bytes"):
             sigfox.sigfox_rural(download=True, cache=tmp_path, progress=None)
+        assert not list(tmp_path.iterdir()), "the next call fetches it again"
 
 
 def test_digest(tmp_path):

@@ -275,7 +275,7 @@ class TestFiles:
         whole = bytearray(self.zipped(tmp_path / "a.zip", a_csv=text()).read_bytes())
         for start in (whole.index(b"PK\x03\x04") + 6, whole.index(b"PK\x01\x02") + 8):
             whole[start] |= 1  # the flag of encryption
-        with pytest.raises(InputError, match="a plain zip file, got .*encrypted"):
+        with pytest.raises(InputError, match=r"a plain zip file, got .*encrypted"):
             SIGFOX.read(self.write(tmp_path / "a.zip", bytes(whole)))
 
     def test_faults_of_files(self, tmp_path):

@@ -92,10 +92,8 @@ nowhere.parquet; write_parquet makes one
     try:
         table = import_module("pyarrow.parquet").read_table(file)
     except (arrow.ArrowException, OSError) as cause:
-        got = str(cause).splitlines()[0]
-        raise InputError(
-            file.name, "a whole Parquet file", got, "delete it and write it again"
-        ) from cause
+        got, repair = str(cause).splitlines()[0], "delete it and write it again"
+        raise InputError(file.name, "a whole Parquet file", got, repair) from cause
     note = json.loads((table.schema.metadata or {}).get(b"shiftproof", b"{}"))
     if note.get("format") != _FORMAT:
         repair = "FingerprintTable(...).of(table) takes tables of other makes"

@@ -92,8 +92,15 @@ in a folder, got nothing there: nowhere; pass its path, set SHIFTPROOF_DATA, or 
     earlier = _earlier(folder)
     if earlier is None and not download:
         raise _missing(f"no path, and nothing in {folder}")
-    file = earlier or _downloaded(folder, progress)
-    return _loaded(file, verify, folder if is_available() else None)
+    kept = folder if is_available() else None
+    if earlier is not None:
+        return _loaded(earlier, verify, kept)
+    fresh = _downloaded(folder, progress)
+    try:
+        return _loaded(fresh, verify, kept)
+    except InputError:
+        fresh.unlink()  # so that the next call does not take it for an earlier download
+        raise
 
 
 def _loaded(file: Path, verify: bool, cache: Path | None) -> Fingerprints:
