@@ -29,7 +29,7 @@ from shiftproof.localization import (
 TABLES = Path(__file__).parent / "tables"
 
 NETWORKS, MESSAGES = 10, 25_637
-SEEDS, ALPHA = 30, 0.3  # kilometres
+SEEDS, ALPHA = 100, 0.3  # kilometres
 SIZES = {"training": 1_000, "calibration": 500, "test": 600}
 SPLITS = {"at random": AtRandom(), "by time": ByTime(), "by place, 1 km2": ByPlace()}
 RANKS = {"21 to 40": (20, 40), "6 to 20": (5, 20), "1 to 20": (0, 20)}
@@ -75,7 +75,9 @@ def errors(messages: Fingerprints, split: str, ranks: tuple[int, int]) -> dict[s
         training, labelled = (
             switching.in_training(parts[name], rng) for name in ("training", "calibration")
         )
-        model = KNeighborsRegressor(1).fit(training.inputs(linear), training.places)
+        model = KNeighborsRegressor(1, algorithm="kd_tree").fit(
+            training.inputs(linear), training.places
+        )
         ratios = switching.scenarios(RATES, labelled.column)
         controller = shp.RiskController(model, region, shp.Distance(), ratios[RATES[0]])
         calibrated = controller.calibrate(labelled.inputs(linear), labelled.places)

@@ -18,7 +18,7 @@ import shiftproof as shp
 from shiftproof.localization import AtRandom, Fingerprints, Linear, Simulator, Switching
 
 ALPHA = 2.0  # kilometres
-MESSAGES, REPETITIONS = 20_000, 60
+MESSAGES, REPETITIONS = 20_000, 100
 SIZES = {"training": 1_000, "calibration": 100, "test": 150}
 OFF_IN_TRAINING, OFF_IN_USE = 0.5, (0.5, 0.75, 0.9)
 USUAL, MOST = OFF_IN_USE[0], OFF_IN_USE[-1]
@@ -62,7 +62,9 @@ class Study:
         training = self.switching.in_training(parts["training"], rng)
         labelled = self.switching.in_training(parts["calibration"], rng)
         linear = Linear().fit(training.fingerprints, clip=True)
-        model = KNeighborsRegressor(1).fit(training.inputs(linear), training.places)
+        model = KNeighborsRegressor(1, algorithm="kd_tree").fit(
+            training.inputs(linear), training.places
+        )
         x_act = training.column
 
         used = {rate: self.switching.under(rate).in_use(parts["test"], rng) for rate in OFF_IN_USE}

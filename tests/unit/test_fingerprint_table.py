@@ -2,6 +2,7 @@
 
 import io
 import math
+import sys
 import zipfile
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -338,6 +339,17 @@ class TestFiles:
         with pytest.raises(InputError, match="a whole Parquet file"):
             sigfox_rural(file, verify=False, cache=cache)
 
+    def test_without_pyarrow_text_is_read_and_a_cache_is_refused(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        monkeypatch.delenv("SHIFTPROOF_DATA", raising=False)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        (tmp_path / "shiftproof").mkdir()
+        file = self.write(tmp_path / "shiftproof" / "sigfox_dataset_rural.csv", text())
+        assert len(sigfox_rural(verify=False)) == 3, "an earlier download"
+        with pytest.raises(InputError, match=r"pip install 'shiftproof\[localization\]'"):
+            sigfox_rural(file, verify=False, cache=tmp_path / "cache")
+        assert [each.name for each in tmp_path.iterdir()] == ["shiftproof"]
+
 
 class TestParquet:
     @pytest.mark.parametrize("source", [lambda: parsed(text()), lambda: WIFI.of(scans())])
@@ -386,7 +398,7 @@ class TestParquet:
             write_parquet(messages, tmp_path / "m.parquet")
 
     def test_without_pyarrow(self, tmp_path, monkeypatch):
-        monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
         with pytest.raises(InputError, match=r"pip install 'shiftproof\[localization\]'"):
             write_parquet(parsed(text()), tmp_path / "m.parquet")
         assert not list(tmp_path.iterdir())

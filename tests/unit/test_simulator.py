@@ -9,7 +9,7 @@ import pytest
 
 import shiftproof as shp
 from shiftproof.errors import InputError
-from shiftproof.localization import Fingerprints, PathLoss, Simulator, Summary
+from shiftproof.localization import Fingerprints, PathLoss, Simulator, Summary, simulator
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 REAL = json.loads((DOCS / "tables" / "sigfox_summary.json").read_text())
@@ -130,6 +130,16 @@ class TestNetwork:
     def test_all_parked(self):
         built, rng = network(parked=(1.0,))
         assert np.hypot(*(built.places(200, rng) - built.homes[0]).T).max() < 0.2
+
+    def test_all_on_roads(self):
+        built, rng = network(parked=(), roads=2)
+        assert len(built.messages(50, rng)) == 50
+
+    def test_more_messages_than_are_made_at_once(self, monkeypatch):
+        monkeypatch.setattr(simulator, "_AT_ONCE", 100)
+        built, rng = network(stations=20)
+        messages = built.messages(1000, rng)
+        assert len(messages) == len(np.unique(messages.places, axis=0)) == 1000
 
     def test_a_seed_is_a_network(self):
         one, other = (network(seed=4)[0] for _ in range(2))

@@ -48,7 +48,7 @@ def write_parquet(fingerprints: Fingerprints, path: str | Path) -> None:
     ...     read_parquet(Path(folder) / "messages.parquet").places
     array([[3., 4.]])
     """
-    arrow = _pyarrow()
+    arrow = pyarrow()
     messages_of("fingerprints", fingerprints)
     doubled = {_EAST, _NORTH, _TIME} & set(fingerprints.stations)
     if doubled:
@@ -85,7 +85,7 @@ def read_parquet(path: str | Path) -> Fingerprints:
     shiftproof.errors.InputError: path: expected a Parquet file, got nothing there: \
 nowhere.parquet; write_parquet makes one
     """
-    arrow, file = _pyarrow(), Path(path)
+    arrow, file = pyarrow(), Path(path)
     if not file.is_file():
         got = f"nothing there: {file}"
         raise InputError("path", "a Parquet file", got, "write_parquet makes one")
@@ -110,7 +110,15 @@ nowhere.parquet; write_parquet makes one
     )
 
 
-def _pyarrow() -> Any:
+def pyarrow() -> Any:
+    """The library; an error that says how to get it where it is not installed.
+
+    Examples
+    --------
+    >>> from shiftproof.localization.parquet import pyarrow
+    >>> pyarrow().__name__
+    'pyarrow'
+    """
     try:
         return import_module("pyarrow")
     except ImportError as cause:

@@ -23,7 +23,7 @@ from shiftproof.localization.download import (
     on_stderr,
 )
 from shiftproof.localization.fingerprints import Fingerprints
-from shiftproof.localization.parquet import is_available, read_parquet, write_parquet
+from shiftproof.localization.parquet import is_available, pyarrow, read_parquet, write_parquet
 from shiftproof.localization.table import FingerprintTable, content_of
 
 #: Its columns; names and times stand in single quotes.
@@ -105,6 +105,8 @@ in a folder, got nothing there: nowhere; pass its path, set SHIFTPROOF_DATA, or 
 
 def _loaded(file: Path, verify: bool, cache: Path | None) -> Fingerprints:
     """The table of a file, or what was kept of it."""
+    if cache is not None:
+        pyarrow()  # refuses before anything is read or written
     content = content_of(file)
     digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
     if verify and digest != _MD5:

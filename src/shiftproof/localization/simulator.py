@@ -166,20 +166,19 @@ class Network:
         """So many messages that at least one station heard; others leave no trace in data."""
         wanted = _checks.whole("count", count, 1, "pass the number of messages")
         _checks.instance("rng", rng, np.random.Generator, "pass numpy.random.default_rng(seed)")
-        places, signals, there = [], [], 0
-        for _ in range(_ROUNDS):
-            sent = self.places(max(wanted, 256), rng)
-            rssi = self.received(self.signals(sent, rng), rng)
+        places, signals = [], []
+        sent = there = 0
+        while there < wanted:
+            where = self.places(min(max(wanted, 256), _AT_ONCE), rng)
+            rssi = self.received(self.signals(where, rng), rng)
             kept = ~np.isnan(rssi).all(axis=1)
-            places.append(sent[kept])
+            places.append(where[kept])
             signals.append(rssi[kept])
-            there += int(kept.sum())
-            if there >= wanted:
-                break
-        else:
-            got = f"{there:,} of {wanted:,} messages heard"
-            repair = "stations are too few, too far, or too deaf: raise stations, lower sensitivity"
-            raise InputError("simulator", "a network that hears its devices", got, repair)
+            sent, there = sent + len(where), there + int(kept.sum())
+            if sent >= _PATIENCE and there < sent / 100:
+                got = f"{there:,} of {sent:,} messages heard"
+                repair = "stations are too few, too far or too deaf: add some, lower sensitivity"
+                raise InputError("simulator", "a network that hears its devices", got, repair)
         return Fingerprints(
             np.concatenate(signals)[:wanted],
             np.concatenate(places)[:wanted],
@@ -218,7 +217,9 @@ class Network:
 
 #: A device that is parked is found within so many kilometres.
 _JITTER = 0.02
-_ROUNDS = 100
+
+#: So many messages at a time, so that memory is bounded; and before a network counts as deaf.
+_AT_ONCE, _PATIENCE = 30_000, 25_600
 
 
 def _moments(count: int, rng: np.random.Generator) -> Times:
