@@ -133,7 +133,7 @@ def test_a_drawn_region():
 
 
 BAD = {
-    "swapped": (lambda: BELGIUM.kilometres([3.9], [151.1]) and None, "at most 250"),
+    "swapped": (lambda: BELGIUM.kilometres([4.0], [51.1]), "at most 250"),
     "beyond the pole": (lambda: BELGIUM.kilometres([104.0], [51.0]), "from -90 to 90, got 104.0"),
     "beyond the date line": (lambda: LocalPlane(0.0, 181.0), "from -180 to 180, got 181.0"),
     "metres": (lambda: LocalPlane.around([4864746.0], [-7691.0]), "are these metres"),
