@@ -28,7 +28,7 @@ types: $(VENV)/.lint
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs
-	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 bench: $(VENV)/.test ## against numpy, scikit-learn and densratio, measured in one run
@@ -40,7 +40,7 @@ mutants: $(VENV)/.test ## every deliberate mistake in risk/ has to be caught
 	$(BIN)/python tests/mutants.py
 
 clean:
-	rm -rf $(VENV) docs/_build build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/pictures build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
