@@ -7,6 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: demo test lowest guarantees lint types docs bench mutants clean
 
 demo: $(VENV)/.base ## the main job on simulated data, end to end
+	$(BIN)/python examples/switched_stations.py
 	$(BIN)/python examples/shifted_road.py
 	$(BIN)/python examples/counted_rates.py
 	$(BIN)/python examples/patients_shift.py
