@@ -38,6 +38,7 @@ bench: $(VENV)/.test ## against numpy, scikit-learn and densratio, measured in o
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/controllers.py
 	$(BIN)/python benchmarks/ratios.py
+	$(BIN)/python benchmarks/planning.py
 
 mutants: $(VENV)/.test ## every deliberate mistake in risk/ has to be caught
 	$(BIN)/python tests/mutants.py

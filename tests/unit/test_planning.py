@@ -8,10 +8,12 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neighbors import KNeighborsRegressor
 
 import shiftproof as shp
 from shiftproof._tables import Table
 from shiftproof.planning.resampling import Pilot
+from shiftproof.runs import Run
 
 RNG = np.random.default_rng(8)
 
@@ -277,3 +279,70 @@ def test_what_cannot_be_planned_is_refused():
     for call, sentence in cases:
         with pytest.raises(shp.InputError, match=sentence):
             call()
+
+
+def noisy(n, rng=RNG):
+    x = rng.uniform(0, 10, (n, 2))
+    return x, np.sin(x[:, 0]) + 0.1 * x[:, 1] + 0.1 * rng.normal(size=n)
+
+
+def neighbours(x, y):
+    return KNeighborsRegressor(5).fit(x, y)
+
+
+WAVE = shp.RiskController(lambda x: x[:, 0], shp.Intervals(-2, 4), shp.Miscoverage())
+SPLIT = {"refit": neighbours, "total": 400, "alpha": 0.1, "rules": ["paper"], "repeats": 4}
+
+
+def realised_split(n_train, times=15):
+    """The mean relative size of this split, with data of its own."""
+    rng, found = np.random.default_rng(17), []
+    for _ in range(times):
+        model = neighbours(*noisy(n_train, rng))
+        controller = shp.RiskController(model, WAVE.sets, WAVE.loss, WAVE.ratio, shp.Constant())
+        calibrated = controller.calibrate(*noisy(400 - n_train, rng))
+        found.append(calibrated.predict(noisy(50, rng)[0], 0.1).relative_size().mean())
+    return float(np.mean(found))
+
+
+def test_the_recommended_split_costs_little_more_than_the_best():
+    sizes = [20, 80, 200, 320, 392]
+    plan = shp.plan_splits(WAVE, *noisy(700), n_train=sizes, **SPLIT)
+    truth = {n: realised_split(n) for n in sizes}
+    best = plan.best("paper", "as given")
+    assert truth[best.n_train] <= 1.1 * min(truth.values())
+    for one in plan.outlooks:
+        assert one.n_cal == 400 - one.n_train
+        assert one.expected == pytest.approx(truth[one.n_train], rel=0.25)
+
+
+def test_splits_that_the_pilot_cannot_show_are_refused():
+    cases = [
+        ([680], "sizes up to 650, as the pilot has 700 rows"),
+        ([400], "fewer than all labels"),
+        ([], "at least one training size"),
+        ([0], "at least 1"),
+    ]
+    for sizes, sentence in cases:
+        asked = SPLIT | ({"total": 2000} if sizes == [680] else {})
+        with pytest.raises(shp.InputError, match=sentence):
+            shp.plan_splits(WAVE, *noisy(700), n_train=sizes, **asked)
+
+
+def test_splits_are_taken_up_where_they_ended(tmp_path):
+    pilot = noisy(300)
+    asked = SPLIT | {"n_train": [20, 100], "repeats": 2}
+    fits = []
+
+    def counted(x, y):
+        fits.append(len(x))
+        if len(fits) == 3:
+            raise KeyboardInterrupt
+        return neighbours(x, y)
+
+    run = Run(tmp_path / "splits.json", progress=False)
+    with pytest.raises(KeyboardInterrupt):
+        shp.plan_splits(WAVE, *pilot, run=run, **(asked | {"refit": counted}))
+    again = shp.plan_splits(WAVE, *pilot, run=run, **(asked | {"refit": counted}))
+    assert fits == [20, 20, 100, 100, 100]  # one of them was cut off
+    assert again.outlooks == shp.plan_splits(WAVE, *pilot, **asked).outlooks
