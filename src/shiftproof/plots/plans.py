@@ -73,12 +73,7 @@ def plan_curve(plan: Plan, shift: str | None = None, *, ax: Axes | None = None) 
             continue
         places = np.array([_place(one) for one in chosen])
         sizes = np.array([one.expected for one in chosen])
-        look: dict[str, Any] = {
-            "color": colour,
-            "marker": marker,
-            "linestyle": dashes,
-            "markersize": 4,
-        }
+        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes}
         axes.plot(places, sizes, label=f"{rule}: expected", markersize=4, **look)
         low, high = [one.low for one in chosen], [one.high for one in chosen]
         axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
