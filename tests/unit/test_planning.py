@@ -139,6 +139,43 @@ def test_several_shifts_are_planned_at_once_and_more_shift_costs_more():
     assert list(pd.DataFrame(plan.columns()).columns) == list(asdict(plan.outlooks[0]))
 
 
+def test_expected_and_certified_stand_in_two_columns():
+    controller = road(loss=shp.Distance(cap=4.0))
+    sample = rows(2000, 0.5)
+    plan = shp.plan(controller, *sample, TARGET, alpha=1.0, n_cal=[100, 800], rules=["envelope"])
+    few, many = plan.outlooks
+    assert few.expected < few.certified <= 1
+    assert many.expected < many.certified < few.certified
+    paper = shp.certify(controller, *sample, TARGET, alpha=1.0, n_cal=800)
+    assert paper.size == many.certified
+    assert "certified" in str(many)
+    assert all(
+        one.certified is None
+        for one in shp.plan(
+            controller, *sample, alpha=1.0, n_cal=[800], rules=["envelope"]
+        ).outlooks
+    )
+    other = road(shp.KnownRatio(lambda x: 0.2 + 1.6 * x[:, 0]), loss=shp.Distance(cap=4.0))
+    (one,) = shp.plan(other, *sample, TARGET, alpha=1.0, n_cal=[800], rules=["paper"]).outlooks
+    assert one.certified is None
+
+
+def test_advice_names_what_shrinks_the_sets_most():
+    shifts = {"mild": groups(0.5), "severe": groups(0.9)}
+    plan = shp.plan(road(), X, Y, alpha=0.5, n_cal=[100, 300], ratios=shifts)
+    said = plan.advice("paper", "severe", 100).splitlines()
+    assert said[0].startswith("sets of")
+    sizes = [float(line.split()[0]) for line in said[1:]]
+    assert sizes == sorted(sizes)
+    told = " ".join(said)
+    for words in ("with n_cal 300", "by the rule envelope", "by the rule directional"):
+        assert words in told
+    best = min(plan.outlooks, key=lambda one: one.expected)
+    assert "nothing in this plan" in plan.advice(best.rule, best.shift, best.n_cal)
+    with pytest.raises(shp.InputError, match="choice: expected one of"):
+        plan.advice("paper", "severe", 7)
+
+
 def test_a_plan_is_the_same_for_the_same_seed():
     one, other = (shp.plan(road(), X, Y, alpha=0.5, n_cal=[50], seed=2) for _ in range(2))
     assert one.outlooks == other.outlooks
