@@ -41,7 +41,7 @@ CONFIG: dict[str, Any] = {
         "hold_out": 3000,
         "test": 200,
         "delta": 0.1,
-        "repeats": 10,
+        "repeats": 12,
     },
 }
 QUICK: dict[str, Any] = {
@@ -71,8 +71,8 @@ def cell(config: dict[str, Any], asked: dict[str, Any]) -> Any:
     n_cal = config["n"] - n_train
     if asked["panel"] == "printed":
         return printed(config["printed"], asked["ratio_max"], n_train, n_cal)
-    seeds = [seed_of(config["seed"], "network", asked["repeat"]), n_train]
-    return repaired(config["repaired"], n_train, n_cal, *map(np.random.default_rng, seeds))
+    rng = np.random.default_rng(seed_of(config["seed"], "network", asked["repeat"]))
+    return repaired(config["repaired"], n_train, n_cal, rng)
 
 
 def printed(config: dict[str, Any], ratio_max: float, n_train: int, n_cal: int) -> float:
@@ -92,30 +92,29 @@ def printed(config: dict[str, Any], ratio_max: float, n_train: int, n_cal: int) 
 
 
 def repaired(
-    config: dict[str, Any],
-    n_train: int,
-    n_cal: int,
-    place: np.random.Generator,
-    rng: np.random.Generator,
+    config: dict[str, Any], n_train: int, n_cal: int, rng: np.random.Generator
 ) -> dict[str, dict[str, float]]:
     """By rate in use: what the paper's rule and the envelope measure, and what is certified.
 
-    `place` decides on the network, one for each repetition, and `rng` on the messages.
+    With the same generator all splits have one network and the same messages in the same order, so
+    that they differ in their split alone.
     """
-    simulator = Simulator()
-    counts = (n_train, n_cal, config["hold_out"], config["test"])
-    messages = simulator.build(place).messages(sum(counts), rng)
+    simulator, n = Simulator(), n_train + n_cal
+    messages = simulator.build(rng).messages(n + config["hold_out"] + config["test"], rng)
     switching = Switching(messages.ranked[:20], training=0.5, use=0.5)
-    ends = np.cumsum(counts)[:-1]
-    parts = [messages.take(rows) for rows in np.split(rng.permutation(sum(counts)), ends)]
-    trained, labelled, held_out = (switching.in_training(part, rng) for part in parts[:3])
+    ends = [n, n + config["hold_out"]]
+    mine, held, tested = np.split(rng.permutation(len(messages)), ends)
+    pool = switching.in_training(messages.take(mine), rng)
+    held_out = switching.in_training(messages.take(held), rng)
+    test, acts = messages.take(tested), rng.random(len(tested))
+    trained, labelled = pool.take(np.arange(n_train)), pool.take(np.arange(n_train, n))
     linear = Linear().fit(trained.fingerprints, clip=True)
     neighbours = KNeighborsRegressor(min(3, n_train), weights="distance", algorithm="kd_tree")
     model = neighbours.fit(trained.inputs(linear), trained.places)
     found = {}
     for rate in config["rates"]:
         shifted = switching.under(rate)
-        used = shifted.in_use(parts[3], rng)
+        used = shifted.applied(test, acts < rate)
         answers: dict[str, float] = {}
         for name, rule in (("paper", shp.Constant()), ("envelope", shp.Pointwise())):
             controller = shp.RiskController(
@@ -168,14 +167,15 @@ def draw(result: Any) -> Figure:
             for what in ("bound", "measured")
         )
         (line,) = right.plot(kappa, bounds, dash, label=f"bound, off in use {rate:.0%}")
-        right.plot(kappa, sizes, "o", color=line.get_color(), markersize=4, label="measured")
+        right.plot(kappa, sizes, "o", color=line.get_color(), markersize=4)
         best = int(np.argmin(bounds))
         right.plot(kappa[best], bounds[best], "*", color=line.get_color(), markersize=10)
+    right.plot([], [], "o", color="grey", markersize=4, label="measured")
     right.set_title("Repaired, in a simulated network, paper's rule", fontsize=10)
     for axes in (left, right):
         axes.set_xlabel("share of the labels that train")
-        axes.set_ylim(0, min(1.02, 1.05 * axes.get_ylim()[1]))
-        axes.legend(fontsize="small")
+        axes.set_ylim(0, min(1.02, 1.25 * axes.get_ylim()[1]))
+        axes.legend(fontsize="small", loc="upper center", ncols=2)
     return figure
 
 
