@@ -10,24 +10,29 @@ from studies import fig2
 
 STUDIES = {"fig2": fig2}
 
+#: Where full results are kept, and the figures that the pages show.
+RESULTS, FIGURES = Path("studies/results"), Path("docs/figures")
+
 
 def main(words: list[str] | None = None) -> None:
     """Run a study, or take it up where it ended, and draw what it found."""
     parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     parser.add_argument("study", choices=sorted(STUDIES))
     parser.add_argument("--quick", action="store_true", help="a smaller CONFIG, nothing else")
-    parser.add_argument("--out", type=Path, default=Path("studies/results"), help="a folder")
+    parser.add_argument("--out", type=Path, help="a folder for results and figures")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     asked = parser.parse_args(words)
     study = STUDIES[asked.study]
     config = study.CONFIG | (study.QUICK if asked.quick else {})
-    asked.out.mkdir(parents=True, exist_ok=True)
+    results, figures = (asked.out, asked.out) if asked.out else (RESULTS, FIGURES)
+    for folder in (results, figures):
+        folder.mkdir(parents=True, exist_ok=True)
     stem = asked.study + ("_quick" if asked.quick else "")
-    run = Run(asked.out / f"{stem}.json", config=config, jobs=asked.jobs)
+    run = Run(results / f"{stem}.json", config=config, jobs=asked.jobs)
     figure = study.draw(study.run(config, run))
-    figure.savefig(asked.out / f"{stem}.png", dpi=150)
-    print(asked.out / f"{stem}.json")
-    print(asked.out / f"{stem}.png")
+    figure.savefig(figures / f"{stem}.png", dpi=150)
+    print(results / f"{stem}.json")
+    print(figures / f"{stem}.png")
 
 
 if __name__ == "__main__":
