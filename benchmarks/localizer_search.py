@@ -1,0 +1,107 @@
+"""Which settings localize best: python benchmarks/localizer_search.py
+
+Every setting is trained on TRAIN messages and judged on others, both out of a pool that no table or
+figure uses; it is judged by the mean distance between place and prediction alone, never by risk or
+by the size of sets. One setting is varied at a time around the best so far. The defaults of
+`VariationalNetwork` are what this printed.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+from sigfox import messages
+
+import shiftproof as shp
+from shiftproof.bayes import (
+    ByColumn,
+    Gaussian,
+    Network,
+    StudentT,
+    Together,
+    VariationalNetwork,
+    VariationalPosterior,
+)
+from shiftproof.keys import row_keys
+
+POOL, TRAIN, JUDGED, SEEDS, ROUNDS = 6_000, 1_000, 2_000, 8, 2
+
+GRID: dict[str, list[Any]] = {
+    "likelihood": [Gaussian(), StudentT(2.0), StudentT(3.0), StudentT(5.0)],
+    "kl_weight": [1.0, 0.3, 0.1, 0.03, 0.01, 0.003],
+    "learning_rate": [3e-3, 5e-3, 1e-2, 2e-2],
+    "inputs": [Together(), ByColumn()],
+    "batch": [32, 64, 128],
+    "schedule": ["cosine", "linear", "constant"],
+    "steps": [1000, 2000, 4000],
+    "activation": ["tanh", "relu", "gelu"],
+    "widths": [(64,), (64, 64), (128, 128)],
+    "weight_variance": [1.0, 2.0, 4.0],
+}
+
+
+def changed(recipe: VariationalNetwork, name: str, value: Any) -> VariationalNetwork:
+    if name in ("activation", "widths", "weight_variance"):
+        return replace(recipe, network=replace(recipe.network, **{name: value}))
+    return replace(recipe, **{name: value})
+
+
+def errors(posterior: VariationalPosterior, x: Any, places: Any) -> tuple[float, float]:
+    """Mean distance in km of a draw for each row, and of the mean."""
+    found = posterior.draw(x, row_keys(0, "search", len(x))), posterior.mean(x)
+    drawn, mean = (float(np.linalg.norm(one - places, axis=1).mean()) for one in found)
+    return drawn, mean
+
+
+def judge(recipe: VariationalNetwork, x: Any, places: Any) -> Any:
+    rng = np.random.default_rng(1)
+    orders = [rng.permutation(POOL) for _ in range(SEEDS)]
+    fitted = recipe.fit_many(
+        x, places, range(SEEDS), rows=[order[:TRAIN] for order in orders], progress=silent
+    )
+    judged = [order[TRAIN : TRAIN + JUDGED] for order in orders]
+    return np.mean(
+        [errors(q, x[j], places[j]) for q, j in zip(fitted, judged, strict=True)], axis=0
+    )
+
+
+def silent(done: int, total: int, note: str) -> None:
+    del done, total, note
+
+
+def main() -> None:
+    versions = f"shiftproof {shp.__version__}, jax {jax.__version__}"
+    print(f"{versions}, python {platform.python_version()}; {SEEDS} splits of {TRAIN} messages")
+    x, places = messages()
+    pool = np.random.default_rng(0).permutation(len(x))[:POOL]
+    x, places = x[pool], places[pool]
+    recipe = VariationalNetwork(Network((64, 64)), inputs=Together())
+    best = judge(recipe, x, places)
+    print(f"{'start':<42}{best[0]:>8.3f} km drawn{best[1]:>8.3f} km mean", flush=True)
+    for _ in range(ROUNDS):
+        before = recipe
+        for name, values in GRID.items():
+            for value in values:
+                other = changed(recipe, name, value)
+                if other == recipe:
+                    continue
+                found = judge(other, x, places)
+                better = found[0] < best[0]
+                line = f"{name} = {value!r}"
+                mark = "  better" if better else ""
+                print(
+                    f"{line:<42}{found[0]:>8.3f} km drawn{found[1]:>8.3f} km mean{mark}", flush=True
+                )
+                if better:
+                    recipe, best = other, found
+        if recipe == before:
+            break
+    print(f"best: {recipe}")
+
+
+if __name__ == "__main__":
+    main()
