@@ -232,7 +232,7 @@ def _numbers(table: Table) -> FloatArray:
     if not table.is_named:
         source: Any = table.source
         if source.dtype.kind in "fiub":
-            flat: FloatArray = source.reshape(len(table), -1).astype(np.float64)
-            return _checks.floats(table.what, flat) if flat.size else flat
+            flat: FloatArray = source.reshape(len(table), len(table.names)).astype(np.float64)
+            return _checks.floats(table.what, flat)
     columns = [table.numbers(name) for name in table.names]
     return np.column_stack(columns) if columns else np.empty((len(table), 0))

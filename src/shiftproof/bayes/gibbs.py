@@ -22,7 +22,7 @@ from shiftproof.bayes.learner import Learner
 from shiftproof.bayes.network import Network, starts
 from shiftproof.bayes.posterior import NetworkPosterior
 from shiftproof.bayes.progress import Progress
-from shiftproof.bayes.streams import of_seeds, streams
+from shiftproof.bayes.streams import Words, of_seeds, streams
 from shiftproof.bayes.training import Data, Replicates, Shared, in_groups
 from shiftproof.errors import InputError, ShiftproofError
 
@@ -67,8 +67,8 @@ class ConvergenceError(ShiftproofError):
         self.faults, self.posteriors = faults, posteriors
         super().__init__(
             f"Gibbs posterior: expected chains that agree, got {'; '.join(faults)}; "
-            "warm up and draw for longer, make the network smaller or sample its last layer only; "
-            "the draws are in error.posterior"
+            "warm up and draw for longer, raise acceptance, make the network smaller or sample its "
+            "last layer only; the draws are in error.posterior"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -101,6 +101,8 @@ class GibbsNetwork(Learner["GibbsPosterior"]):
         Chains, and the draws of each.
     warmup : int
         Steps that adapt the sampler.
+    acceptance : float
+        What the steps of NUTS are adapted to; nearer to 1 they are smaller, and diverge less.
     features : NetworkPosterior, optional
         A fitted network whose last hidden layer gives the inputs: with ``Network(())`` its last
         layer is sampled anew.
@@ -124,6 +126,7 @@ class GibbsNetwork(Learner["GibbsPosterior"]):
     chains: int = 4
     draws: int = 250
     warmup: int = 500
+    acceptance: float = 0.8
     features: NetworkPosterior | None = None
     largest_rhat: float = 1.05
     least_effective: float = 100.0
@@ -139,6 +142,9 @@ class GibbsNetwork(Learner["GibbsPosterior"]):
             _checks.whole(name, getattr(self, name), least, "say 500")
         for name in ("largest_rhat", "least_effective"):
             _checks.positive(name, getattr(self, name), "say 1.05 and 100")
+        share = _checks.positive("acceptance", self.acceptance, "say 0.9")
+        if share >= 1:
+            raise InputError("acceptance", "a share below 1", f"{share!r}", "say 0.9")
         if self.features is not None and not isinstance(self.features, NetworkPosterior):
             got = type(self.features).__name__
             raise InputError("features", "a fitted network", got, "fit another learner first")
@@ -214,12 +220,16 @@ class GibbsNetwork(Learner["GibbsPosterior"]):
             chain = int(group[0])
             data, word = repeated.alone(chain), words[chain]
             position = jax.tree.map(lambda values: np.asarray(values)[chain], start)
-            state, settings = _adapt(target, self.warmup, position, data, word, eta)
+            with shared.calling:
+                state, settings = _adapt(
+                    target, self.warmup, position, data, word, eta, self.acceptance
+                )
             jax.tree.map(np.asarray, state)  # waits until it is there
             shared.add(self.warmup, "adapting")
             kept, divergent = [], 0
             for first in range(0, self.draws, _LOOK):
-                state, drawn, strayed = _draw(target, state, settings, data, word, eta, first)
+                with shared.calling:
+                    state, drawn, strayed = _draw(target, state, settings, data, word, eta, first)
                 kept.append(jax.tree.map(np.asarray, drawn))
                 last = min(self.draws, first + _LOOK)
                 divergent += int(np.asarray(strayed)[: last - first].sum())
@@ -287,14 +297,21 @@ class Gibbs:
 
 @partial(jax.jit, static_argnums=(0, 1))
 def _adapt(
-    target: Gibbs, steps: int, position: Any, data: Data, words: jax.Array, eta: jax.Array
+    target: Gibbs,
+    steps: int,
+    position: Any,
+    data: Data,
+    words: Words,
+    eta: jax.Array,
+    acceptance: float,
 ) -> Any:
     """The state and the settings of NUTS after its warm-up."""
     density = partial(target.log_density, data=data, eta=eta)
     key = jax.random.fold_in(streams(words), 0)
-    (state, settings), _ = blackjax.window_adaptation(blackjax.nuts, density).run(
-        key, position, num_steps=steps
+    adaptation = blackjax.window_adaptation(
+        blackjax.nuts, density, target_acceptance_rate=acceptance
     )
+    (state, settings), _ = adaptation.run(key, position, num_steps=steps)
     return state, settings
 
 
@@ -304,7 +321,7 @@ def _draw(
     state: Any,
     settings: Any,
     data: Data,
-    words: jax.Array,
+    words: Words,
     eta: jax.Array,
     first: int,
 ) -> tuple[Any, Any, jax.Array]:

@@ -136,10 +136,11 @@ class LangevinNetwork(LikelihoodLearner["LangevinPosterior"]):
         stops = self.burn_in + self.thin * np.arange(self._each + 1)
         kept, first = [], 0
         for last in stops.tolist():
-            position, losses = _steps(
-                Langevin(self.network, self.likelihood), self.batch, position, replicates.data,
-                words, jnp.float32(self.step_size), first, last,
-            )  # fmt: skip
+            with shared.calling:
+                position, losses = _steps(
+                    Langevin(self.network, self.likelihood), self.batch, position,
+                    replicates.data, words, jnp.float32(self.step_size), first, last,
+                )  # fmt: skip
             loss = np.asarray(losses, dtype=np.float64)
             demand_finite(
                 position, [loss], replicates, last, int(stops[-1]), "step_size", self.task

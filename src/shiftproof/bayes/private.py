@@ -146,11 +146,12 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
         stops = np.linspace(self.steps // 2, self.steps, self.snapshots + 1).astype(int)
         kept, first = [], 0
         for last in stops.tolist():
-            state = _private_steps(
-                self.network, self.likelihood, state, replicates.data, words, sigma,
-                jnp.float32(self.clip), jnp.float32(self.batch),
-                jnp.float32(self.learning_rate), places[first:last], first, self.steps,
-            )  # fmt: skip
+            with shared.calling:
+                state = _private_steps(
+                    self.network, self.likelihood, state, replicates.data, words, sigma,
+                    jnp.float32(self.clip), jnp.float32(self.batch),
+                    jnp.float32(self.learning_rate), places[first:last], first, self.steps,
+                )  # fmt: skip
             # Losses would tell of the data: only whether numbers are numbers is looked at.
             silent = [np.zeros(len(replicates))]
             demand_finite(state[0], silent, replicates, last, self.steps, task=self.task)

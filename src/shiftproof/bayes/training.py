@@ -227,10 +227,11 @@ class Descent:
         history: list[FloatArray] = []
         for first in range(0, self.steps, look):
             last = min(first + look, self.steps)
-            state, losses = _advance(
-                objective, self.batch, self.schedule, state, replicates.data, words,
-                settings, jnp.float32(self.learning_rate), first, last, self.steps,
-            )  # fmt: skip
+            with shared.calling:
+                state, losses = _advance(
+                    objective, self.batch, self.schedule, state, replicates.data, words,
+                    settings, jnp.float32(self.learning_rate), first, last, self.steps,
+                )  # fmt: skip
             history.append(np.asarray(losses, dtype=np.float64))
             demand_finite(state[0], history, replicates, last, self.steps)
             shared.add(last - first, f"loss {history[-1].mean():.4g}")
@@ -238,11 +239,14 @@ class Descent:
 
 
 class Shared:
-    """Progress of several groups that run side by side."""
+    """What groups that run side by side have in common."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self.progress, self.total = progress, total
         self.done, self.lock = 0, threading.Lock()
+        #: Held while a program is called: what it computes goes on after the call has come back,
+        #: so that groups compute side by side, but compile what they share only once.
+        self.calling = threading.Lock()
 
     @classmethod
     def of(cls, progress: Progress, replicates: int, steps: int) -> Shared:
