@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "APS": "shiftproof.sets.labels",
+    "ArchiveError": "shiftproof.archive",
     "Assumption": "shiftproof.contracts",
     "Balls": "shiftproof.sets.balls",
     "BootstrapRatio": "shiftproof.ratios.bootstrap",
@@ -17,6 +18,7 @@ _HOME = {
     "BoxedCurve": "shiftproof.risk",
     "Calibrated": "shiftproof.controller",
     "Certainty": "shiftproof.contracts",
+    "Certificate": "shiftproof.planning.certificate",
     "ClassifierRatio": "shiftproof.ratios.classifier",
     "ClippedRatio": "shiftproof.ratios.clip",
     "CoherentBox": "shiftproof.risk",
@@ -25,6 +27,7 @@ _HOME = {
     "Columns": "shiftproof.predictors.models",
     "Compressed": "shiftproof.risk",
     "Constant": "shiftproof.worst_case",
+    "Contents": "shiftproof.persist.files",
     "Counts": "shiftproof.ratios.groups",
     "CrossfitRatio": "shiftproof.ratios.crossfit",
     "DensityRatio": "shiftproof.ratios.known",
@@ -36,6 +39,7 @@ _HOME = {
     "Explanation": "shiftproof.explanation",
     "F1": "shiftproof.losses.monotone",
     "FalseNegativeRate": "shiftproof.losses.false_negative",
+    "Feasibility": "shiftproof.planning.feasibility",
     "Figure": "shiftproof.ratios.diagnose",
     "GaussianRatio": "shiftproof.ratios.gaussians",
     "GroupIntervals": "shiftproof.ratios.groups",
@@ -59,6 +63,7 @@ _HOME = {
     "Outcome": "shiftproof.risk",
     "Overlap": "shiftproof.ratios.roles",
     "PlainRatio": "shiftproof.ratios.plain",
+    "Plan": "shiftproof.planning.planner",
     "Pointwise": "shiftproof.worst_case",
     "Polygon": "shiftproof.sets.region",
     "Posterior": "shiftproof.contracts",
@@ -85,13 +90,24 @@ _HOME = {
     "ULSIF": "shiftproof.ratios.kernels",
     "WeightBox": "shiftproof.risk",
     "WithinGroups": "shiftproof.ratios.within",
+    "certify": "shiftproof.planning.certificate",
     "compressed": "shiftproof.risk",
+    "contents": "shiftproof.persist.files",
     "diagnose": "shiftproof.ratios.diagnose",
+    "feasibility": "shiftproof.planning.feasibility",
+    "load": "shiftproof.persist.files",
+    "plan": "shiftproof.planning.planner",
     "rate_vertices": "shiftproof.risk",
     "row_digests": "shiftproof.ratios.roles",
+    "save": "shiftproof.persist.files",
 }
 
+#: Modules that are reached as attributes, loaded when they are first used.
+_MODULES = frozenset({"theory"})
+
 if TYPE_CHECKING:
+    from shiftproof import theory as theory
+    from shiftproof.archive import ArchiveError
     from shiftproof.contracts import Assumption, Certainty, Posterior, Ratio
     from shiftproof.controller import Calibrated, Prepared, RiskController
     from shiftproof.errors import InputError, ShiftproofError, ShiftWarning
@@ -101,6 +117,10 @@ if TYPE_CHECKING:
     from shiftproof.losses.false_negative import FalseNegativeRate
     from shiftproof.losses.miscoverage import Miscoverage
     from shiftproof.losses.monotone import F1, MonotoneLoss, Monotonized
+    from shiftproof.persist.files import Contents, contents, load, save
+    from shiftproof.planning.certificate import Certificate, certify
+    from shiftproof.planning.feasibility import Feasibility, feasibility
+    from shiftproof.planning.planner import Plan, plan
     from shiftproof.predictors.models import Columns, OnColumns
     from shiftproof.predictors.posteriors import PosteriorMean, Snapshots, Thompson
     from shiftproof.ratios.bootstrap import BootstrapRatio
@@ -148,6 +168,7 @@ __all__ = [
     "LAC",
     "RAPS",
     "ULSIF",
+    "ArchiveError",
     "Assumption",
     "Balls",
     "BootstrapRatio",
@@ -155,6 +176,7 @@ __all__ = [
     "BoxedCurve",
     "Calibrated",
     "Certainty",
+    "Certificate",
     "ClassifierRatio",
     "ClippedRatio",
     "CoherentBox",
@@ -163,6 +185,7 @@ __all__ = [
     "Columns",
     "Compressed",
     "Constant",
+    "Contents",
     "Counts",
     "CrossfitRatio",
     "DensityRatio",
@@ -173,6 +196,7 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "FalseNegativeRate",
+    "Feasibility",
     "Figure",
     "GaussianRatio",
     "GroupIntervals",
@@ -194,6 +218,7 @@ __all__ = [
     "Outcome",
     "Overlap",
     "PlainRatio",
+    "Plan",
     "Pointwise",
     "Polygon",
     "Posterior",
@@ -218,14 +243,22 @@ __all__ = [
     "ThresholdRule",
     "WeightBox",
     "WithinGroups",
+    "certify",
     "compressed",
+    "contents",
     "diagnose",
+    "feasibility",
+    "load",
+    "plan",
     "rate_vertices",
     "row_digests",
+    "save",
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"shiftproof.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(_HOME[name]), name)
@@ -234,4 +267,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import shiftproof
+from shiftproof import theory
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTATION = (ROOT / "docs" / "notation.md").read_text()
@@ -52,7 +53,7 @@ def test_notation_rejects_what_is_not_there():
             resolve(wrong)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/theory.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/theory.md", "docs/saving.md", "docs/bound.md"])
 def test_examples_on_pages_run(page):
     with np.printoptions(legacy=False):
         result = doctest.testfile(str(ROOT / page), module_relative=False)
@@ -60,9 +61,13 @@ def test_examples_on_pages_run(page):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("name", shiftproof.__all__)
-def test_public_names_have_a_runnable_example(name):
-    assert ">>>" in inspect.getdoc(getattr(shiftproof, name))
+PUBLIC = [(shiftproof, name) for name in shiftproof.__all__]
+PUBLIC += [(theory, name) for name in theory.__all__]
+
+
+@pytest.mark.parametrize(("module", "name"), PUBLIC, ids=[name for _, name in PUBLIC])
+def test_public_names_have_a_runnable_example(module, name):
+    assert ">>>" in inspect.getdoc(getattr(module, name))
 
 
 def test_no_page_promises_more_than_an_average():

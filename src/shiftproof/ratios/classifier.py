@@ -17,7 +17,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -31,7 +31,7 @@ from shiftproof._tables import Column, Table
 from shiftproof._types import FloatArray, IntArray
 from shiftproof.contracts import UP_TO_ITS_ERROR, Assumption, Certainty
 from shiftproof.errors import InputError, ShiftproofError, ShiftWarning
-from shiftproof.ratios.encoding import Columns, Encoder
+from shiftproof.ratios.encoding import Columns, Encoder, Native
 from shiftproof.ratios.known import column_names, ratio_of_logs
 from shiftproof.ratios.plain import PlainRatio
 from shiftproof.ratios.roles import Ledger
@@ -139,7 +139,9 @@ class ClassifierRatio:
 
     def _features(self, columns: Columns, tables: Sequence[Table]) -> Any:
         return (
-            columns.native if isinstance(self.classifier, Pipeline) else Encoder.of(columns, tables)
+            Native(columns)
+            if isinstance(self.classifier, Pipeline)
+            else Encoder.of(columns, tables)
         )
 
     def _model(self, matrix: Any) -> Any:
@@ -193,8 +195,8 @@ class ClassifierRatio:
 class FittedClassifierRatio(PlainRatio):
     """w(x) by a fitted classifier, made by :class:`ClassifierRatio`."""
 
-    model: Any
-    features: Any
+    model: BaseEstimator
+    features: Encoder | Native
     reads: Columns
     sizes: tuple[int, int]
     made_from: Ledger

@@ -97,7 +97,7 @@ class Columns:
         return found
 
     def native(self, table: Table) -> object:
-        """The table in the kind of the source, for classifiers that read columns by name."""
+        """The table in the kind of the source."""
         found = self.read(table)
         if self.kind is None:
             if not self.categories:
@@ -134,6 +134,17 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
+class Native:
+    """The columns in the kind of the source, for classifiers that read them by name."""
+
+    columns: Columns
+
+    def __call__(self, table: Table) -> object:
+        """The columns of a table, each as it was when fitted."""
+        return self.columns.native(table)
+
+
+@dataclass(frozen=True, eq=False)
 class Encoder:
     """Columns to a matrix: numbers standardised, gaps filled and marked, categories one-hot.
 
@@ -142,9 +153,9 @@ class Encoder:
     """
 
     columns: Columns
-    filled: Any
-    scaled: Any
-    one_hot: Any
+    filled: SimpleImputer
+    scaled: StandardScaler
+    one_hot: OneHotEncoder
 
     @classmethod
     def of(cls, columns: Columns, tables: Sequence[Table]) -> Encoder:

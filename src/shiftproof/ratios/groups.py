@@ -189,6 +189,17 @@ class GroupRatio(PlainRatio):
         source, target = self._rates_of("source"), self._rates_of("target")
         return [group for group, rate in target.items() if rate and not source.get(group)]
 
+    @property
+    def known_source(self) -> dict[Hashable, float] | None:
+        """The rates of groups in the source; None where they were counted."""
+        if isinstance(self.source, Counts):
+            return None
+        return {group: float(rate) for group, rate in self._rates_of("source").items()}
+
+    def target_rate(self, group: Hashable) -> float:
+        """The rate of a group in the target."""
+        return float(self._rates_of("target").get(group, Fraction(0)))
+
     def ratio_of(self, group: Hashable) -> float:
         """W of one group; inf outside the support of the source."""
         source, target = (self._rates_of(name).get(group, Fraction(0)) for name in _BOTH)

@@ -217,6 +217,47 @@ class LossCurves:
         return cls(np.array([level]), np.empty(0, int), *(np.empty(0),) * 3, level, _lower(lower))
 
     @classmethod
+    def of_ramps(
+        cls,
+        tail: ArrayLike,
+        owner: ArrayLike,
+        knots: ArrayLike,
+        slopes: ArrayLike,
+        heights: ArrayLike,
+        bound: float,
+        lower: float,
+    ) -> LossCurves:
+        """Curves from their attributes, as another process has written them down.
+
+        Examples
+        --------
+        >>> import shiftproof as shp
+        >>> one = shp.LossCurves.hinges([3.0, 4.0], bound=10)
+        >>> parts = one.tail, one.owner, one.knots, one.slopes, one.heights
+        >>> shp.LossCurves.of_ramps(*parts, bound=10, lower=0).at(2.0)
+        array([1., 2.])
+        """
+        rest = _checks.vector("tail", tail)
+        _checks.demand("tail", rest, rest >= 0, "losses of at least 0", "losses start at 0")
+        places = _checks.vector("knots", knots)
+        index = _checks.indices("owner", owner, length=len(places), below=len(rest))
+        slope = _checks.vector("slopes", slopes, length=len(places))
+        height = _checks.vector("heights", heights, length=len(places))
+        for name, values, least in (("slopes", slope, slope > 0), ("heights", height, height >= 0)):
+            _checks.demand(name, values, least, "numbers above 0", "take them from other curves")
+        ends = places - np.divide(height, slope, out=np.zeros_like(height), where=height < np.inf)
+        ends = np.where(height < np.inf, ends, -np.inf)
+        step = np.diff(index)
+        slack = _ROUNDING * np.abs(places[1:])
+        apart = (step > 0) | (
+            (step == 0) & (places[1:] <= np.where(step == 0, ends[:-1], 0) + slack)
+        )
+        repair = "ramps of one example lie side by side, from right to left"
+        _checks.demand("knots", places[1:], apart, "ramps that do not overlap", repair)
+        curves = cls(rest, index, places, slope, height, _checks.bound_of(bound), _lower(lower))
+        return curves._within_bound("heights")
+
+    @classmethod
     def concatenate(cls, parts: Iterable[LossCurves]) -> LossCurves:
         """The curves of all parts, which must share their bound and lower end.
 

@@ -1,0 +1,1 @@
+"""Saved files: what is written, what has to be given again, and what may be read back."""

@@ -1,0 +1,1 @@
+"""Before anyone labels: where sets are finite, how large they will be, what can be certified."""
