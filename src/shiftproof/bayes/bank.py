@@ -13,9 +13,10 @@ import numpy as np
 
 from shiftproof._types import FloatArray, KeyArray
 from shiftproof.bayes.laws import Law, log_noise
-from shiftproof.bayes.network import Layers, Network
+from shiftproof.bayes.network import Layers, Network, demand_shapes
 from shiftproof.bayes.posterior import Models, NetworkPosterior, answers
 from shiftproof.bayes.training import Replicates
+from shiftproof.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,13 @@ class BankPosterior(NetworkPosterior):
 
     layers: Layers
     log_scale: jax.Array
+
+    def __post_init__(self) -> None:
+        inputs, outputs = self.coding.width, self.coding.outputs
+        if len(self) == 0 or self.log_scale.shape != (len(self), outputs):
+            expected, got = f"shape (models, {outputs})", f"shape {self.log_scale.shape}"
+            raise InputError("log_scale", expected, got, "pass what a fit gave")
+        demand_shapes(self.network, self.layers, inputs, outputs, (len(self),))
 
     def __len__(self) -> int:
         return int(self.log_scale.shape[0])

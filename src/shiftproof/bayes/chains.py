@@ -84,6 +84,12 @@ class ChainPosterior(BankPosterior):
     chains: int
     divergent: int | None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.chains < 1 or len(self) % self.chains:
+            expected = f"a number that divides {len(self)} draws"
+            raise InputError("chains", expected, f"{self.chains}", "pass what a fit gave")
+
     def diagnose(self, X: object) -> Diagnostics:
         """R-hat and effective draws of the predictions for these rows."""
         draws = len(self) // self.chains

@@ -92,6 +92,12 @@ class EnsemblePosterior(BankPosterior):
     ----------
     history : array (members, looks)
         The loss for each row of training, averaged between looks.
+
+    Examples
+    --------
+    >>> from shiftproof.bayes import BankPosterior, EnsemblePosterior
+    >>> issubclass(EnsemblePosterior, BankPosterior)
+    True
     """
 
     history: FloatArray

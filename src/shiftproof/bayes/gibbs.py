@@ -268,6 +268,12 @@ class GibbsPosterior(ChainPosterior):
         Of the predictions for some rows of training.
     spent : Spent
         Privacy of one exact draw.
+
+    Examples
+    --------
+    >>> from shiftproof.bayes import ChainPosterior, GibbsPosterior
+    >>> issubclass(GibbsPosterior, ChainPosterior)
+    True
     """
 
     diagnostics: Diagnostics

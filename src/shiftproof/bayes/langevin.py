@@ -154,7 +154,14 @@ class LangevinNetwork(LikelihoodLearner["LangevinPosterior"]):
 
 @dataclass(frozen=True, eq=False)
 class LangevinPosterior(ChainPosterior):
-    """Snapshots as a posterior, made by :class:`LangevinNetwork`."""
+    """Snapshots as a posterior, made by :class:`LangevinNetwork`.
+
+    Examples
+    --------
+    >>> from shiftproof.bayes import ChainPosterior, LangevinPosterior
+    >>> issubclass(LangevinPosterior, ChainPosterior)
+    True
+    """
 
 
 @dataclass(frozen=True)

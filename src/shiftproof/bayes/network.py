@@ -131,6 +131,22 @@ class Network:
         return total
 
 
+def demand_shapes(
+    network: Network, layers: Layers, inputs: int, outputs: int, stacked: tuple[int, ...] = ()
+) -> None:
+    """Raise unless these are finite weights and biases of such a network, stacked or alone."""
+    wanted = [
+        ((*stacked, a, b), (*stacked, b))
+        for a, b in itertools.pairwise(network.sizes(inputs, outputs))
+    ]
+    found = [tuple(np.shape(values) for values in layer) for layer in layers]
+    if found != wanted:
+        repair = "pass what a fit gave"
+        raise InputError("layers", f"shapes {wanted}", f"{found}", repair)
+    if not all(np.isfinite(values).all() for layer in layers for values in layer):
+        raise InputError("layers", "finite weights", "some that are not", "pass what a fit gave")
+
+
 def cut(values: jax.Array, shapes: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> Layers:
     """A long vector as weights and biases, one layer after another."""
     ends = itertools.accumulate(math.prod(shape) for pair in shapes for shape in pair)

@@ -242,6 +242,12 @@ class PrivatePosterior(BankPosterior):
     Attributes
     ----------
     spent : Spent
+
+    Examples
+    --------
+    >>> from shiftproof.bayes import BankPosterior, PrivatePosterior
+    >>> issubclass(PrivatePosterior, BankPosterior)
+    True
     """
 
     spent: Spent

@@ -17,11 +17,19 @@ from shiftproof._tables import Array
 from shiftproof._types import FloatArray, KeyArray
 from shiftproof.bayes.laws import Likelihood, log_noise
 from shiftproof.bayes.learner import LikelihoodLearner
-from shiftproof.bayes.network import Layers, Network, noise_like, start_scales, starts
+from shiftproof.bayes.network import (
+    Layers,
+    Network,
+    demand_shapes,
+    noise_like,
+    start_scales,
+    starts,
+)
 from shiftproof.bayes.posterior import Models, NetworkPosterior, answers, blocks
 from shiftproof.bayes.progress import Progress
 from shiftproof.bayes.streams import Words, halves, of_seeds, streams
 from shiftproof.bayes.training import Data, Descent, Replicates
+from shiftproof.errors import InputError
 from shiftproof.keys import row_keys
 
 #: Pairs m + s eps, m - s eps behind a mean: 128 models.
@@ -127,6 +135,12 @@ class VariationalPosterior(NetworkPosterior):
         The loss for each row of training, averaged between looks.
     seed : int
         Of the fit; it fixes the models behind :meth:`mean`.
+
+    Examples
+    --------
+    >>> from shiftproof.bayes import NetworkPosterior, VariationalPosterior
+    >>> issubclass(VariationalPosterior, NetworkPosterior)
+    True
     """
 
     means: Layers
@@ -134,6 +148,14 @@ class VariationalPosterior(NetworkPosterior):
     log_scale: NDArray[np.float32]
     history: FloatArray
     seed: int
+
+    def __post_init__(self) -> None:
+        inputs, outputs = self.coding.width, self.coding.outputs
+        for layers in self._moments:
+            demand_shapes(self.network, layers, inputs, outputs)
+        if not all((np.asarray(s) > 0).all() for layer in self.deviations for s in layer):
+            repair = "pass what a fit gave"
+            raise InputError("deviations", "numbers above 0", "some that are not", repair)
 
     @property
     def kl(self) -> float:
