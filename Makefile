@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test guarantees lint types docs bench mutants clean
+.PHONY: demo test lowest guarantees lint types docs bench mutants clean
 
 demo: $(VENV)/.base ## the main job on simulated data, end to end
 	$(BIN)/python examples/shifted_road.py
@@ -14,6 +14,9 @@ demo: $(VENV)/.base ## the main job on simulated data, end to end
 
 test: $(VENV)/.test ## laws, units, guarantees at their short length, the house rules
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lowest: $(VENV)-lowest/.test ## units and the house rules with the oldest versions that are supported
+	OMP_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest -n 2 tests/unit tests/house src
 
 guarantees: $(VENV)/.test ## the statistical tests with ten times as many runs
 	SHIFTPROOF_RUNS=10 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/guarantees tests/published
@@ -27,7 +30,7 @@ types: $(VENV)/.lint
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs
-	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 bench: $(VENV)/.test ## against numpy, scikit-learn and densratio, measured in one run
@@ -39,7 +42,8 @@ mutants: $(VENV)/.test ## every deliberate mistake in risk/ has to be caught
 	$(BIN)/python tests/mutants.py
 
 clean:
-	rm -rf $(VENV) docs/_build build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest docs/_build docs/pictures build dist
+	rm -rf .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -48,6 +52,12 @@ $(VENV)/.base: pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) -e ".[test]"
+	@touch $@
+
+$(VENV)-lowest/.test: pyproject.toml lowest.txt
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c lowest.txt -e ".[test]"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.base

@@ -42,7 +42,7 @@ TESTS = [
             ]
         )
     ),
-    *(f"tests/laws/test_{name}.py" for name in ("laws", "oracle", "ratio_laws")),
+    *(f"tests/laws/test_{name}.py" for name in ("laws", "oracle", "ratio_laws", "budget")),
     "tests/published/test_weighted_quantile.py",
     "src/shiftproof/risk",
 ]
@@ -82,6 +82,10 @@ DELIBERATE = [
     Mutant("augmented.py", "room = room - _times(weight, worst.tail - (points.alpha if part == 0 else 0.0))",
            "room = room + 0.0 * weight"),
     Mutant("curve.py", "        w = question.flat(weight)\n", "        w = np.ones_like(question.flat(weight))\n"),
+    # what the picture of the rule shows is not the rule
+    Mutant("curve.py", "        return (a - mass).reshape", "        return (a + mass).reshape"),
+    Mutant("curve.py", "w / self.total_weight * beyond", "w * beyond"),
+    Mutant("curves.py", "np.nextafter(jumps, -np.inf)", "jumps"),
     # weights are sorted without their scores
     Mutant("descent.py", "        weight = weights[self.example]\n", "        weight = np.sort(weights)\n"),
     Mutant("descent.py", "        example = losses.owner[order]\n", "        example = losses.owner\n"),

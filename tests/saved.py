@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 from scipy import stats
 from sklearn.ensemble import BaggingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -91,6 +92,15 @@ def bagged():
     )
 
 
+def on_polars():
+    """Kept whole, since the ratio is a function of a column and of what is asked for."""
+    frame = pl.from_pandas(table(X)).with_columns(when=pl.datetime(2026, 1, 1, time_zone="UTC"))
+    controller = shp.RiskController(
+        shp.Columns("x"), shp.Intervals(-20, 20), shp.Distance(), shp.ColumnRatio("group")
+    )
+    return controller.calibrate(frame, Y, keep=["word", "day", "when"])
+
+
 SUBJECTS: dict[str, Callable[[], Any]] = {
     "no shift": lambda: line(shp.NoShift()),
     "groups": line,
@@ -129,6 +139,7 @@ SUBJECTS: dict[str, Callable[[], Any]] = {
         shp.ClippedRatio(GROUPS, ceiling=1.5).fit(TARGET), loss=shp.Miscoverage()
     ),
     "drawn": lambda: line(shp.ClippedRatio(GROUPS, ceiling=1.2).randomized(TARGET)),
+    "polars": on_polars,
     "constant": lambda: line(worst_case=shp.Constant()),
     "directional": lambda: plane(shp.Balls(SQUARE), shp.Directional(8)),
     "polygon": lambda: plane(

@@ -27,7 +27,8 @@ _HOME = {
     "Columns": "shiftproof.predictors.models",
     "Compressed": "shiftproof.risk",
     "Constant": "shiftproof.worst_case",
-    "Contents": "shiftproof.persist.files",
+    "Contents": "shiftproof.persist.contents",
+    "CountedRatio": "shiftproof.ratios.counted",
     "Counts": "shiftproof.ratios.groups",
     "CrossfitRatio": "shiftproof.ratios.crossfit",
     "DensityRatio": "shiftproof.ratios.known",
@@ -92,7 +93,7 @@ _HOME = {
     "WithinGroups": "shiftproof.ratios.within",
     "certify": "shiftproof.planning.certificate",
     "compressed": "shiftproof.risk",
-    "contents": "shiftproof.persist.files",
+    "contents": "shiftproof.persist.contents",
     "diagnose": "shiftproof.ratios.diagnose",
     "feasibility": "shiftproof.planning.feasibility",
     "load": "shiftproof.persist.files",
@@ -103,9 +104,11 @@ _HOME = {
 }
 
 #: Modules that are reached as attributes, loaded when they are first used.
-_MODULES = frozenset({"theory"})
+_MODULES = frozenset({"plots", "sklearn", "theory"})
 
 if TYPE_CHECKING:
+    from shiftproof import plots as plots
+    from shiftproof import sklearn as sklearn
     from shiftproof import theory as theory
     from shiftproof.archive import ArchiveError
     from shiftproof.contracts import Assumption, Certainty, Posterior, Ratio
@@ -117,7 +120,8 @@ if TYPE_CHECKING:
     from shiftproof.losses.false_negative import FalseNegativeRate
     from shiftproof.losses.miscoverage import Miscoverage
     from shiftproof.losses.monotone import F1, MonotoneLoss, Monotonized
-    from shiftproof.persist.files import Contents, contents, load, save
+    from shiftproof.persist.contents import Contents, contents
+    from shiftproof.persist.files import load, save
     from shiftproof.planning.certificate import Certificate, certify
     from shiftproof.planning.feasibility import Feasibility, feasibility
     from shiftproof.planning.planner import Plan, plan
@@ -126,6 +130,7 @@ if TYPE_CHECKING:
     from shiftproof.ratios.bootstrap import BootstrapRatio
     from shiftproof.ratios.classifier import ClassifierRatio
     from shiftproof.ratios.clip import ClippedRatio
+    from shiftproof.ratios.counted import CountedRatio
     from shiftproof.ratios.crossfit import CrossfitRatio
     from shiftproof.ratios.diagnose import Diagnosis, Figure, diagnose
     from shiftproof.ratios.gaussians import GaussianRatio
@@ -186,6 +191,7 @@ __all__ = [
     "Compressed",
     "Constant",
     "Contents",
+    "CountedRatio",
     "Counts",
     "CrossfitRatio",
     "DensityRatio",

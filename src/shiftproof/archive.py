@@ -12,7 +12,6 @@ Written by hand since ``numpy.savez`` has no manifest, no digest and no whole-or
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
@@ -20,9 +19,9 @@ import math
 import os
 import platform
 import re
-import tempfile
+import secrets
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from importlib.metadata import version
@@ -100,11 +99,8 @@ class ArchiveError(InputError):
 
 
 def _versions() -> dict[str, str]:
-    return {
-        "shiftproof": version("shiftproof"),
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
+    named = {name: version(name) for name in ("shiftproof", "numpy", "scipy", "scikit-learn")}
+    return {**named, "python": platform.python_version()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +141,7 @@ def write(path: PathLike, archive: Archive) -> None:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>>     >>> from pathlib import Path
     >>> from shiftproof.archive import Archive, read, write
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(Path(folder) / "example.npz", Archive("example", [1, 2], {}))
@@ -161,28 +156,53 @@ def written_whole(path: PathLike, data: bytes) -> None:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>>     >>> from pathlib import Path
     >>> from shiftproof.archive import written_whole
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written_whole(Path(folder) / "a.txt", b"whole")
     ...     (Path(folder) / "a.txt").read_text()
     'whole'
     """
-    place = Path(path)
+    place = place_of(path)
+    half = place.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with half.open("xb") as file:  # permissions as the process has set them for new files
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if place.exists():
+            half.chmod(place.stat().st_mode & 0o777)
+        half.replace(place)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def place_of(path: PathLike) -> Path:
+    """Where a file can be written: behind a link what the link points to.
+
+    Examples
+    --------
+    >>> from shiftproof.archive import place_of
+    >>> place_of("example.npz").name
+    'example.npz'
+    """
+    place = Path(os.path.realpath(_path(path)))
     if not place.parent.is_dir():
         raise InputError("path", "a folder that exists", f"{str(place.parent)!r}", "make it first")
     if place.is_dir():
         raise InputError("path", "the name of a file", f"the folder {str(place)!r}", "add a name")
-    with _in_its_place(place) as half:
-        half.write(data)
-        half.flush()
-        os.fsync(half.fileno())
+    return place
+
+
+def _path(path: PathLike) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError("path", "the name of a file", type(path).__name__, "pass text or a Path")
+    return Path(path)
 
 
 def read(path: PathLike) -> Archive:
     """What the file holds; an :class:`ArchiveError` that says why where it holds nothing usable."""
-    return unpacked(str(path), Path(path).read_bytes())
+    return unpacked(str(path), _path(path).read_bytes())
 
 
 def packed(archive: Archive) -> bytes:
@@ -218,8 +238,10 @@ def unpacked(name: str, data: bytes) -> Archive:
         _demand_version(name, manifest)
         kind, content = str(manifest["kind"]), manifest["content"]
         digests, written_by = dict(manifest["arrays"]), dict(manifest["written_by"])
+        if not all(map(_NAME.match, digests)):
+            raise MalformedError("arrays of other names")
         if sorted(members) != sorted(f"{array}.npy" for array in digests):
-            raise _MalformedError("arrays that the manifest does not list")
+            raise MalformedError("arrays that the manifest does not list")
         arrays = {array: _array(members[f"{array}.npy"], digests[array]) for array in digests}
     except ArchiveError:
         raise
@@ -231,7 +253,7 @@ def unpacked(name: str, data: bytes) -> Archive:
 
 def malformed(name: str, got: str) -> ArchiveError:
     """The error for a file that is whole, and does not hold what its form says."""
-    repair = "no version of shiftproof writes such a file: ask where it comes from"
+    repair = "it was made by hand, or by a fault of ours: ask where it comes from"
     return ArchiveError(name, "a file as shiftproof writes it", got, repair, Fault.MALFORMED)
 
 
@@ -259,10 +281,10 @@ def _cut(length: int, whole: int | None = None) -> tuple[str, str]:
 
 def _demand_version(name: str, manifest: Json) -> None:
     if not isinstance(manifest, dict) or manifest.get("format") != "shiftproof":
-        raise _MalformedError("a manifest of something else")
+        raise MalformedError("a manifest of something else")
     form = manifest.get("version")
     if type(form) is not int or form < 1:
-        raise _MalformedError(f"form {form!r}")
+        raise MalformedError(f"form {form!r}")
     if form > VERSION:
         by = manifest.get("written_by")
         writer = by.get("shiftproof", "an unknown version") if isinstance(by, dict) else "?"
@@ -275,7 +297,7 @@ def _demand_version(name: str, manifest: Json) -> None:
         )
 
 
-class _MalformedError(ValueError):
+class MalformedError(ValueError):
     """Something inside a file whose digest is right."""
 
 
@@ -297,7 +319,7 @@ PARSING = (
 
 
 def _said(cause: BaseException) -> str:
-    return str(cause) if isinstance(cause, _MalformedError) else type(cause).__name__
+    return str(cause) if isinstance(cause, MalformedError) else type(cause).__name__
 
 
 def _members(file: zipfile.ZipFile, length: int) -> dict[str, bytes]:
@@ -305,14 +327,17 @@ def _members(file: zipfile.ZipFile, length: int) -> dict[str, bytes]:
     found = file.infolist()
     names = [member.filename for member in found]
     if not names or names[0] != _MANIFEST or len(set(names)) < len(names):
-        raise _MalformedError("members that are not a manifest and arrays, each once")
-    if any(member.compress_type != zipfile.ZIP_STORED for member in found):
-        raise _MalformedError("compressed members, which could unfold to any length")
-    if any(member.flag_bits & 1 for member in found):
-        raise _MalformedError("encrypted members")
-    if sum(member.file_size for member in found) > length:
-        raise _MalformedError("members that claim to be longer than the file")
+        raise MalformedError("members that are not a manifest and arrays, each once")
+    demand_stored(found, length)
     return {member.filename: file.read(member) for member in found}
+
+
+def demand_stored(members: Sequence[zipfile.ZipInfo], length: int) -> None:
+    """Raise where members of a zip could unfold to more than the zip is long."""
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise MalformedError("compressed members, which could unfold to any length")
+    if sum(member.file_size for member in members) > length:
+        raise MalformedError("members that claim to be longer than the file")
 
 
 def _npy(name: str, array: Array) -> bytes:
@@ -330,17 +355,17 @@ def _npy(name: str, array: Array) -> bytes:
 def _array(data: bytes, digest: object) -> Array:
     """The array of one member, its shape checked against its bytes before any is taken."""
     if hashlib.sha256(data).hexdigest() != digest:
-        raise _MalformedError("an array that does not match its digest")
+        raise MalformedError("an array that does not match its digest")
     buffer = io.BytesIO(data)
     if np.lib.format.read_magic(buffer) != (1, 0):
-        raise _MalformedError("an array of another form")
+        raise MalformedError("an array of another form")
     shape, by_column, dtype = np.lib.format.read_array_header_1_0(buffer)
     if by_column or not _is_plain(dtype) or dtype != dtype.newbyteorder("<"):
-        raise _MalformedError(f"an array of {str(dtype)[:60]} that is not written so")
+        raise MalformedError(f"an array of {str(dtype)[:60]} that is not written so")
     sizes = all(type(size) is int and size >= 0 for size in shape)
     rest = data[buffer.tell() :]
     if not sizes or len(shape) > _MOST_AXES or math.prod(shape) * dtype.itemsize != len(rest):
-        raise _MalformedError("an array of another shape than its bytes")
+        raise MalformedError("an array of another shape than its bytes")
     array: Array = np.frombuffer(rest, dtype).reshape(shape).astype(dtype.newbyteorder("="))
     return array
 
@@ -350,29 +375,4 @@ def _is_plain(dtype: np.dtype[Any]) -> bool:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise _MalformedError(f"the number {name} in a manifest")
-
-
-@contextlib.contextmanager
-def _in_its_place(place: Path) -> Iterator[Any]:
-    """A file that takes its place when all went well, and is gone otherwise."""
-    with tempfile.NamedTemporaryFile(
-        dir=place.parent, prefix=f".{place.name}.", suffix=".part", delete=False
-    ) as half:
-        try:
-            yield half
-        except BaseException:
-            half.close()
-            Path(half.name).unlink(missing_ok=True)
-            raise
-    Path(half.name).chmod(_mode_of(place))
-    Path(half.name).replace(place)
-
-
-def _mode_of(place: Path) -> int:
-    """The permissions of what is replaced, or those that a new file would get."""
-    if place.exists():
-        return place.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    raise MalformedError(f"the number {name} in a manifest")

@@ -301,6 +301,9 @@ class WorstCase(Protocol):
     def demand(self, loss: Loss, traits: Traits) -> None:
         """Raise where it does not go with this loss and such sets."""
 
+    def worst(self, loss: Loss, nest: Any) -> float | LossCurves:
+        """What the test point may lose: a bound for all, or a curve for each row."""
+
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
     ) -> Sets:

@@ -339,8 +339,7 @@ class Prepared:
     def sets(self, alpha: ArrayLike) -> Any:
         """Sets that keep alpha: one number, or one for each point."""
         found: Any = self._sets(self.calibrated.rule, self.weights, self._levels(alpha))
-        kind = self.table.source.implementation if self.table.is_named else None  # type: ignore[union-attr]
-        return found.in_kind(kind)
+        return found.like(self.table)
 
     def threshold(self, alpha: ArrayLike) -> FloatArray:
         """The threshold of each point: inf, or at least D(x), for the whole label space."""
@@ -350,6 +349,25 @@ class Prepared:
     def losses(self, y: object, alpha: ArrayLike) -> FloatArray:
         """The loss of each set on its label."""
         return self.calibrated.controller.loss.of(self.sets(alpha), y)
+
+    @property
+    def worst(self) -> float | LossCurves:
+        """What the rule allows these points to lose: a number, or a curve for each."""
+        controller = self.calibrated.controller
+        return controller.worst_case.worst(controller.loss, self.nest)
+
+    def budget(self, thresholds: ArrayLike, alpha: ArrayLike, *, row: int) -> FloatArray:
+        """The calibration risk that one of these points leaves room for, at each threshold.
+
+        Its threshold is where the calibration risk first falls to it: see
+        :meth:`RiskCurve.budget`. A star reaches so far in the direction of its farthest label.
+        """
+        index = _checks.indices("row", [row], length=1, below=len(self))
+        rule, worst = self.calibrated.rule, self.worst
+        one = worst.select(index) if isinstance(worst, LossCurves) else worst
+        level = np.broadcast_to(self._levels(alpha), len(self))[index]
+        weights = self.weights[index] if isinstance(self.weights, np.ndarray) else self.weights
+        return rule.budget(thresholds, level, weights, worst=one)
 
     def evaluate(self, y: object, alpha: ArrayLike, *, delta: float = 0.05) -> Evaluation:
         """Loss and size on the labels of these points, with intervals at 1 - delta."""

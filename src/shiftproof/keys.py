@@ -10,12 +10,13 @@ hundred times slower and the vectorised generators of numpy are not addressable 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from dataclasses import dataclass
 
 import numpy as np
 
-from shiftproof._types import ArrayLike, FloatArray, KeyArray
+from shiftproof._types import ArrayLike, FloatArray, IntArray, KeyArray, ObjectArray
 from shiftproof.errors import InputError
 
 #: The roles of rows.
@@ -181,6 +182,8 @@ def _as_words(ids: ArrayLike | int) -> KeyArray:
         return np.arange(int(array), dtype=np.uint64)
     if array.size == 0:
         return np.empty(array.shape, dtype=np.uint64)
+    if array.dtype == object:
+        array = _integers(array)
     if array.dtype.kind == "u":
         return array.astype(np.uint64)
     if array.dtype.kind == "i":
@@ -196,3 +199,14 @@ def _as_words(ids: ArrayLike | int) -> KeyArray:
         f"dtype {array.dtype}",
         "floats, bytes and mixtures do not identify a row",
     )
+
+
+def _integers(array: ObjectArray) -> KeyArray | IntArray | ObjectArray:
+    """An array of objects as integers, if they are all that, and of a size that has a type."""
+    integers = (isinstance(one, (int, np.integer)) for one in array.flat)
+    if all(integers) and not any(isinstance(one, (bool, np.bool_)) for one in array.flat):
+        with contextlib.suppress(OverflowError):
+            return np.array(array.tolist(), dtype=np.int64)
+        with contextlib.suppress(OverflowError):
+            return np.array(array.tolist(), dtype=np.uint64)
+    return array

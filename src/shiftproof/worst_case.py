@@ -43,11 +43,11 @@ class _OneThreshold(ABC):
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray
     ) -> Sets:
         """The sets at the smallest threshold that meets alpha with this worst case."""
-        thresholds = rule.threshold(alpha, weights, worst=self._worst(loss, nest))
+        thresholds = rule.threshold(alpha, weights, worst=self.worst(loss, nest))
         return _with_reason(nest.at(thresholds), partial(_outcome, rule, thresholds, weights, nest))
 
     @abstractmethod
-    def _worst(self, loss: Loss, nest: Any) -> float | LossCurves:
+    def worst(self, loss: Loss, nest: Any) -> float | LossCurves:
         """What the test point may lose."""
 
 
@@ -73,7 +73,8 @@ class Constant(_OneThreshold):
     [1.807] [2.687]
     """
 
-    def _worst(self, loss: Loss, nest: Any) -> float:
+    def worst(self, loss: Loss, nest: Any) -> float:
+        """Lmax, at every threshold."""
         return loss.bound(nest)
 
 
@@ -89,7 +90,8 @@ class Pointwise(_OneThreshold):
     Pointwise()
     """
 
-    def _worst(self, loss: Loss, nest: Any) -> LossCurves:
+    def worst(self, loss: Loss, nest: Any) -> LossCurves:
+        """What the farthest label of each point loses, at each threshold."""
         return loss.worst(nest)
 
 
@@ -152,6 +154,10 @@ class Directional:
             repair = "star-shaped sets are drawn as intervals or polygons"
             expected = f"{others} in a label space of {traits.dimension} dimensions"
             raise InputError("worst_case", expected, nowhere, repair)
+
+    def worst(self, loss: Loss, nest: Any) -> LossCurves:
+        """As for the envelope: in the direction of the farthest label, where a set reaches most."""
+        return loss.worst(nest)
 
     def sets(
         self, rule: ThresholdRule[Any], loss: Loss, nest: Any, weights: Any, alpha: FloatArray

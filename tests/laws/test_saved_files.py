@@ -71,13 +71,28 @@ def test_a_what_if_after_loading_is_that_of_before(name, tmp_path):
     assert_same(thing.under(thing.controller.ratio), again.under(again.controller.ratio))
 
 
+#: Those that hold a model of scikit-learn, which skops writes by the addresses of its objects.
+WITH_MODELS = {
+    "kernels",
+    "classifier",
+    "classifier of a table",
+    "pipeline",
+    "scaled balls",
+    "scaled",
+    "model",
+    "some columns",
+    "Thompson",
+    "posterior mean",
+}
+
+
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_the_same_calibration_gives_the_same_bytes(name, tmp_path):
     thing = calibrated(name)
     for file in ("a.npz", "b.npz"):
         shp.save(thing, tmp_path / file, models=True)
     first, second = ((tmp_path / file).read_bytes() for file in ("a.npz", "b.npz"))
-    assert first == second or b"model" in first  # skops names objects by their address
+    assert (first == second) == (name not in WITH_MODELS)
 
 
 def test_every_recipe_is_among_the_subjects(tmp_path):
@@ -122,7 +137,14 @@ def load_bytes(data, name, **given):
         return shp.load(path, **given_again(calibrated(name)), **given)
 
 
-FUZZED = ["groups within bounds", "classifier of a table", "drawn", "polygon", "groups of days"]
+FUZZED = [
+    "groups within bounds",
+    "classifier of a table",
+    "drawn",
+    "polygon",
+    "groups of days",
+    "polars",
+]
 
 
 @pytest.mark.parametrize("name", FUZZED)

@@ -119,6 +119,32 @@ def test_every_fault_is_called_by_its_name():
     assert "written by shiftproof 9.9; upgrade" in sentence
 
 
+def test_an_array_that_is_not_that_of_the_manifest_is_found():
+    """Its digest is wrong though that of the file is right: an edit that took some care."""
+    data = npy(np.arange(3.0))
+    wrong = {"a": hashlib.sha256(b"another").hexdigest()}
+    fault, sentence = fault_of(zipped([("manifest.json", manifest(arrays=wrong)), ("a.npy", data)]))
+    assert fault is Fault.MALFORMED
+    assert "does not match its digest" in sentence
+
+
+def test_members_that_come_twice_are_found():
+    data = npy(np.arange(3.0))
+    digests = {"a": hashlib.sha256(data).hexdigest()}
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        twice = zipped(
+            [("manifest.json", manifest(arrays=digests)), ("a.npy", data), ("a.npy", data)]
+        )
+    assert "each once" in fault_of(twice)[1]
+
+
+def test_names_that_lead_elsewhere_are_not_names():
+    data = npy(np.arange(3.0))
+    digests = {"../a": hashlib.sha256(data).hexdigest()}
+    found = fault_of(zipped([("manifest.json", manifest(arrays=digests)), ("../a.npy", data)]))
+    assert "arrays of other names" in found[1]
+
+
 def test_a_swap_of_two_files_in_one_is_found():
     """Bytes of one whole file followed by another: the length at the end tells."""
     data = packed(GOOD)

@@ -464,3 +464,34 @@ class TestTables:
         ]
         with pytest.raises(InputError, match="by hand"):
             _ = nest.at(0.5).outcome
+
+
+@pytest.mark.parametrize("p", ORDERS)
+@pytest.mark.parametrize("space", [2, "triangle"])
+def test_outlines_hold_the_cut_ball_and_little_more(space, p):
+    family, places = Balls(REGIONS[space], p=p), CENTERS[space]
+    nest = nest_of(family, places)
+    region = shapely.Polygon(shapely.MultiPoint(family.region.corners).convex_hull)
+    for radius in (0.3, 1.1, 2.0, INF):
+        sets = nest.at(radius)
+        outlines = [shapely.Polygon(corners) for corners in sets.outlines]
+        labels = some(space, 300)
+        for row, outline in enumerate(outlines):
+            assert region.buffer(1e-9).covers(outline)
+            near = np.linalg.norm(labels - sets.centers[row], ord=p, axis=1) <= radius
+            held = [outline.buffer(1e-9).covers(shapely.Point(label)) for label in labels[near]]
+            assert all(held)
+            if p in (1, INF):
+                assert outline.area == pytest.approx(sets.size()[row], rel=1e-8)
+            elif p == 2:
+                assert sets.size()[row] <= outline.area * (1 + 1e-9)
+                assert outline.area <= 1.002 * sets.size()[row]
+            if sets.whole[row]:
+                assert outline.area == pytest.approx(family.region.volume)
+
+
+def test_outlines_on_the_line_are_ends_and_in_space_are_none():
+    sets = nest_of(Balls(Box(0, 4)), [[1.0], [3.5]]).at([2.0, INF])
+    assert sets.outlines[:, :, 0].tolist() == [[0.0, 3.0], [0.0, 4.0]]
+    with pytest.raises(InputError, match="one dimension or two, got 3 dimensions"):
+        _ = nest_of(Balls(REGIONS[3]), CENTERS[3]).at(1.0).outlines

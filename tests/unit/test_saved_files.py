@@ -5,9 +5,13 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import json
 import os
 import pkgutil
+import re
 import sys
+import zipfile
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
@@ -15,14 +19,29 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import skops.io
 from polars.testing import assert_frame_equal
 from scipy import stats
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 import shiftproof as shp
-from saved import COUNTED, GROUPS, NEW, OTHER, TARGET, X, Y, line, named, predict, table
-from shiftproof.archive import Archive, packed, read
+from saved import (
+    COUNTED,
+    GROUPS,
+    NEW,
+    OTHER,
+    SUBJECTS,
+    TARGET,
+    X,
+    Y,
+    line,
+    named,
+    plane,
+    predict,
+    table,
+)
+from shiftproof.archive import Archive, Fault, packed, read
 from shiftproof.persist.frames import frame_again, frame_node
 from shiftproof.persist.nodes import Reader, UnsavableError, Writer
 from shiftproof.persist.recipes import RECIPES, fits
@@ -209,6 +228,12 @@ class Strange:
         return 0
 
 
+def read_again(value):
+    writer = Writer()
+    node = writer.node(value)
+    return Reader(writer.arrays).value(node)
+
+
 VALUES = [
     None,
     True,
@@ -229,8 +254,7 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_plain_values_come_back_as_they_were(value):
-    writer = Writer()
-    again = Reader(writer.arrays).value(writer.node(value))
+    again = read_again(value)
     assert again == value
     assert type(again) is type(value)
 
@@ -242,14 +266,14 @@ def test_plain_values_come_back_as_they_were(value):
         np.array([["a", None], [1, 2.5]], dtype=object),
         np.array(["2026-01-01", "NaT"], "M8[D]"),
         np.array([1, 2], "m8[ns]"),
+        np.array(["2026-01-01"], ">M8[D]").astype("M8[D]"),
         np.array([], dtype=object),
         np.float32([1.5]),
     ],
     ids=lambda array: str(array.dtype),
 )
 def test_arrays_come_back_as_they_were(array):
-    writer = Writer()
-    again = Reader(writer.arrays).value(writer.node(array))
+    again = read_again(array)
     np.testing.assert_array_equal(again, array)
     assert again.dtype == array.dtype
 
@@ -265,8 +289,7 @@ def test_arrays_come_back_as_they_were(array):
     ],
 )
 def test_laws_of_scipy_come_back_as_they_were(law):
-    writer = Writer()
-    again = Reader(writer.arrays).value(writer.node(law))
+    again = read_again(law)
     places = np.random.default_rng(0).normal(size=(5, 2)) if hasattr(law, "cov") else np.arange(5.0)
     np.testing.assert_array_equal(again.logpdf(places), law.logpdf(places))
 
@@ -288,6 +311,8 @@ PANDAS = pd.DataFrame(
         "texts": ["a", None, "ß"],
         "objects": pd.Series(["a", 1, None], dtype=object),
         "kinds": pd.Categorical(["x", "y", None]),
+        "ordered": pd.Categorical(["s", "l", "s"], categories=["s", "m", "l"], ordered=True),
+        "york": pd.to_datetime(["2026-01-01", None, "2026-06-02"]).tz_localize("America/New_York"),
         "times": pd.to_datetime(["2026-01-01 01:02:03", None, "2026-01-02 00:00:00"]),
         "zoned": pd.to_datetime(["2026-01-01", None, "2026-06-02"]).tz_localize("Europe/Brussels"),
         "spans": pd.to_timedelta([1, None, 3], unit="s"),
@@ -301,6 +326,7 @@ POLARS = pl.DataFrame(
         "flags": [True, None, False],
         "texts": ["a", None, ""],
         "kinds": pl.Series(["x", "y", None], dtype=pl.Categorical),
+        "enums": pl.Series(["s", "l", None], dtype=pl.Enum(["s", "m", "l"])),
         "days": [date(2026, 1, 1), None, date(2026, 1, 2)],
         "times": pl.Series(np.array(["2026-01-01T02", "NaT", "2026-03-01"], "M8[us]")),
         "zoned": pl.Series([datetime(2026, 1, 1, tzinfo=UTC), None, None]),
@@ -309,10 +335,13 @@ POLARS = pl.DataFrame(
 )
 
 
-@pytest.mark.parametrize("frame", [PANDAS, POLARS, POLARS.to_arrow()], ids=lambda f: str(type(f)))
+@pytest.mark.parametrize(
+    "frame", [PANDAS, POLARS, POLARS.drop("enums").to_arrow()], ids=lambda f: str(type(f))
+)
 def test_tables_come_back_in_the_kind_that_they_were(frame):
     writer = Writer()
-    again = frame_again(frame_node(frame, writer), Reader(writer.arrays))
+    node = frame_node(frame, writer)
+    again = frame_again(node, Reader(writer.arrays))
     assert type(again) is type(frame)
     if isinstance(frame, pd.DataFrame):
         pd.testing.assert_frame_equal(again, frame)
@@ -329,6 +358,7 @@ def test_tables_come_back_in_the_kind_that_they_were(frame):
         pl.DataFrame({"structs": [{"a": 1}]}),
         pl.DataFrame({"bytes": [b"a"]}),
         pd.DataFrame({"numbers": pd.Categorical([1, 2])}),
+        pl.DataFrame({"decimals": pl.Series([1], dtype=pl.Decimal(10, 2))}),
         pd.DataFrame({"objects": [{1, 2}]}),
     ],
     ids=lambda frame: frame.columns[0],
@@ -386,3 +416,302 @@ def test_every_part_of_a_controller_is_in_the_table_or_made_of_a_function():
     }
     assert {"Distance", "Balls", "FittedKernels", "Thompson"} <= parts
     assert parts - OF_FUNCTIONS - {"_OfPosterior"} <= set(RECIPES)
+
+
+class Tilted:
+    """Looks like a frozen law of scipy, and answers otherwise."""
+
+    def __init__(self):
+        self.dist, self.args, self.kwds = stats.norm, (0.0, 1.0), {}
+
+    def logpdf(self, x):
+        return stats.norm.logpdf(x) + 0.5 * np.asarray(x)
+
+
+class Bent(type(stats.norm())):
+    pass
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Tilted(),
+        Bent(stats.norm),
+        stats.multivariate_normal([0.0], stats.Covariance.from_cholesky([[1.0]])),
+    ],
+    ids=["alike", "derived", "factor"],
+)
+def test_laws_that_answer_otherwise_than_scipy_are_given_again(law):
+    with pytest.raises(UnsavableError):
+        Writer().node(law)
+
+
+def test_a_singular_law_stays_singular():
+    law = stats.multivariate_normal([0.0, 0.0], [[1.0, 1.0], [1.0, 1.0]], allow_singular=True)
+    places = np.array([[1.0, 1.0], [0.5, 0.5]])
+    np.testing.assert_array_equal(read_again(law).logpdf(places), law.logpdf(places))
+
+
+def test_nothing_stays_in_the_file_of_a_part_that_is_given_again(path):
+    ratio = shp.ULSIF(columns=[1], kernels=10).fit(OTHER, TARGET)
+    shp.save(line(ratio), path, inputs=False)
+    assert shp.contents(path).given == ("predictor", "ratio")
+    assert shp.contents(path).recipes["ratio"].startswith("to be given again: a FittedKernels")
+    assert ratio.centers.tobytes() not in path.read_bytes()
+    archive = read(path)
+    assert set(archive.arrays) == set(named_in(archive.content))
+
+
+def named_in(node):
+    """The arrays that a manifest refers to."""
+    if isinstance(node, dict):
+        for key, one in node.items():
+            arrays = ("array", "ticks", "texts", "ends", "missing", "numbers", "model")
+            if key in arrays and isinstance(one, str):
+                yield one
+            else:
+                yield from named_in(one)
+    elif isinstance(node, list):
+        for one in node:
+            yield from named_in(one)
+
+
+@pytest.mark.parametrize("models", [False, True])
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_each_array_of_a_file_is_named_once_and_contents_can_be_told(name, models, path):
+    shp.save(SUBJECTS[name](), path, models=models)
+    archive = read(path)
+    named = list(named_in(archive.content))
+    assert sorted(named) == sorted(archive.arrays)
+    found = shp.contents(path)
+    assert str(found.promise) in str(found)
+    assert set(found.given) <= {"predictor", "ratio", "sets"}
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        np.array([["a", "b"], ["c", "d"]] * 30),
+        np.array([["a", 1], ["c", None]] * 30, dtype=object),
+        np.array([["2026-01-01"], ["2026-01-02"]] * 30, "M8[s]"),
+    ],
+    ids=["text", "objects", "times"],
+)
+def test_inputs_of_any_array_are_told_and_kept(inputs, path):
+    ratio = shp.KnownRatio(lambda x: np.ones(len(x)))
+    controller = shp.RiskController(
+        lambda x: np.zeros(len(x)), shp.Intervals(-20, 20), shp.Distance(), ratio
+    )
+    shp.save(controller.calibrate(inputs, Y), path)
+    assert shp.contents(path).inputs == (f"an array {inputs.shape}",)
+    again = shp.load(path, predictor=controller.predictor, ratio=ratio)
+    np.testing.assert_array_equal(again.kept.inputs, inputs)
+
+
+def test_a_save_that_could_not_be_loaded_is_refused_while_the_data_are_there(path):
+    odd = table(X)[["x"]].copy()
+    odd["kind"] = pd.array(
+        ["a", "b"] * 30, dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
+    )
+    ratio = shp.KnownRatio(lambda t: np.ones(len(t)))
+    controller = shp.RiskController(shp.Columns("x"), shp.Intervals(-20, 20), shp.Distance(), ratio)
+    thing = controller.calibrate(odd, Y)
+    with pytest.raises(shp.InputError, match="inputs=False"):
+        shp.save(thing, path)
+    assert not path.exists()
+
+
+def test_sets_and_loss_that_are_given_have_to_be_those_of_the_file(path):
+    shp.save(line(), path)
+    given = {"predictor": predict}
+    shp.load(path, sets=shp.Intervals(-20, 20), loss=shp.Distance(), **given)
+    with pytest.raises(shp.InputError, match="loss: expected the Distance of the calibration"):
+        shp.load(path, loss=shp.Miscoverage(), **given)
+    with pytest.raises(shp.InputError, match="got Intervals with other parameters"):
+        shp.load(path, sets=shp.Intervals(-20, 21), **given)
+    own = shp.MonotoneLoss(lambda sets, _: np.zeros(len(sets.lower)), [1.0, 2.0], loss_max=1.0)
+    thing = line(sets=shp.Intervals(-20, 20), loss=own)
+    shp.save(thing, path)
+    with pytest.raises(shp.InputError, match=r"loss: expected a largest loss of 1.0"):
+        shp.load(path, loss=replace(own, loss_max=2.0), **given)
+    assert len(shp.load(path, loss=own, **given)) == len(X)
+
+
+def test_sets_with_arrays_are_compared_by_their_numbers(path):
+    box, other = shp.Box([-9, -9], [9, 9]), shp.Box([-9, -9], [9, 8])
+    shp.save(plane(shp.Balls(box)), path)
+    shp.load(path, predictor=predict, sets=shp.Balls(shp.Box([-9, -9], [9, 9])))
+    with pytest.raises(shp.InputError, match="got Balls with other parameters"):
+        shp.load(path, predictor=predict, sets=shp.Balls(other))
+
+
+@pytest.mark.parametrize("place", [None, b"a.npz", 3])
+def test_what_is_no_path_is_said_so(place):
+    for call in (lambda: shp.save(shp.NoShift(), place), lambda: shp.load(place)):
+        with pytest.raises(shp.InputError, match="path: expected the name of a file"):
+            call()
+
+
+def test_long_numbers_and_half_characters_come_back():
+    for value in (10**5000, -(2**63), "\ud800", 2**63):
+        assert read_again(value) == value
+
+
+def sealed_with(path, change, **arrays):
+    """The file of a calibration, one thing in it changed, its digest right."""
+    shp.save(line(), path)
+    archive = read(path)
+    content = json.loads(json.dumps(archive.content))
+    change(content)
+    path.write_bytes(packed(Archive("calibrated", content, {**archive.arrays, **arrays})))
+
+
+def change_at(*keys, to):
+    def change(content):
+        for key in keys[:-1]:
+            content = content[key]
+        content[keys[-1]] = to
+
+    return change
+
+
+WIDE = np.frombuffer(b"a" * 10, np.uint8)
+FORGED = {
+    "a field of another type": (("parts", "loss", "fields", "cap"), "three", "cap is no"),
+    "a missing field": (("parts", "loss", "fields"), {}, "fields"),
+    "an unknown recipe": (("parts", "loss", "recipe"), "os:system", "KeyError"),
+    "an unknown tag": (("parts", "loss"), {"__reduce__": 1}, "__reduce__"),
+    "a bare list": (("parts", "loss"), [1], "a bare list"),
+    "an array of another kind": (("rule", "fields", "weights"), {"array": "text_9"}, "text_9"),
+    "an array that is read twice": (("rule", "fields", "weights"), {"array": "knots_2"}, "knots_2"),
+    "a seed that is none": (("seed",), "three", "str in place of int"),
+    "rows that are none": (("kept", "rows"), "sixty", "in place of int"),
+    "rows of another number": (("kept", "rows"), 61, "different lengths"),
+    "a rule of other losses": (
+        ("rule", "fields", "losses"),
+        {
+            "recipe": "LossCurves",
+            "fields": {
+                **{
+                    name: {"array": f"{name}_x"}
+                    for name in ("tail", "owner", "knots", "slopes", "heights")
+                },
+                "bound": 40.0,
+                "lower": 0.0,
+            },
+        },
+        "a rule of other losses",
+    ),
+    "words of another length": (
+        ("kept", "inputs"),
+        {"words": {"texts": "wide_0", "ends": "ends_0", "missing": "none_0"}, "shape": [1]},
+        "does not fill its bytes",
+    ),
+    "ticks of another kind": (("kept", "inputs"), {"ticks": "ends_0", "of": "M8[D],O"}, "ticks of"),
+    "a law of another size": (
+        ("parts", "ratio"),
+        {
+            "law": "multivariate_normal",
+            "parameters": {"dict": [["mean", {"array": "tail_x"}], ["cov", {"array": "knots_x"}]]},
+        },
+        "different sizes",
+    ),
+    "a table of another library": (
+        ("kept", "inputs"),
+        {"table": "DUCKDB", "columns": []},
+        "a table of",
+    ),
+    "a column of another type": (
+        ("kept", "inputs"),
+        {"table": "POLARS", "columns": [{"name": "a", "type": "List", "native": ""}]},
+        "a column of 'List'",
+    ),
+    "a zone that is none": (
+        ("kept", "inputs"),
+        {
+            "table": "POLARS",
+            "columns": [
+                {
+                    "name": "a",
+                    "type": "Datetime",
+                    "native": "",
+                    "zone": "M8[ns]",
+                    "cells": {"ticks": "ends_0", "of": "M8[us]"},
+                }
+            ],
+        },
+        "M8",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_each_check_of_a_sealed_file_finds_what_it_is_for(name, path):
+    keys, value, reason = FORGED[name]
+    zeros = np.zeros(len(X))
+    arrays = {
+        "text_9": np.array(["a"]),
+        "wide_0": WIDE,
+        "ends_0": np.array([3]),
+        "none_0": np.array([False]),
+        "tail_x": zeros,
+        "owner_x": np.arange(len(X)),
+        "knots_x": zeros + 1,
+        "slopes_x": zeros + 1,
+        "heights_x": zeros + np.inf,
+    }
+    sealed_with(path, change_at(*keys, to=value), **arrays)
+    with pytest.raises(shp.ArchiveError, match=re.escape(reason)) as found:
+        shp.load(path, predictor=predict)
+    assert found.value.fault is Fault.MALFORMED
+
+
+def test_ramps_from_a_file_are_checked_as_curves_are():
+    good = shp.LossCurves.staircases([0], [0.3, 0.6], [0.5, 0.5], [0, 0], bound=1)
+    fields = {name: getattr(good, name) for name in ("tail", "owner", "knots", "slopes", "heights")}
+    same = shp.LossCurves.of_ramps(**fields, bound=1.0, lower=0.0)
+    np.testing.assert_array_equal(same.at(0.4), good.at(0.4))
+    cases = [
+        ({"tail": [-1.0]}, "losses of at least 0"),
+        ({"knots": [0.3, 0.6]}, "do not overlap"),
+        ({"owner": [1, 0]}, "owner"),
+        ({"owner": [0, 5]}, "integers from 0"),
+        ({"slopes": [0.0, np.inf]}, "slopes"),
+        ({"heights": [-0.5, 0.5]}, "heights"),
+        ({"heights": [0.5, 0.7]}, "at most the bound"),
+        ({"slopes": [1.0, 1.0]}, "do not overlap"),
+        ({"knots": [0.6]}, "shape"),
+    ]
+    for change, sentence in cases:
+        with pytest.raises(shp.InputError, match=sentence):
+            shp.LossCurves.of_ramps(**{**fields, **change}, bound=1.0, lower=0.0)
+
+
+def test_a_model_that_would_unfold_is_not_read(path):
+    model = LinearRegression().fit(OTHER, OTHER[:, 1])
+    shp.save(line(predictor=model), path, models=True)
+    archive = read(path)
+    (name,) = [key for key in archive.arrays if key.startswith("model")]
+    packed_small = np.frombuffer(skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED), np.uint8)
+    arrays = {**archive.arrays, name: packed_small}
+    path.write_bytes(packed(Archive("calibrated", archive.content, arrays)))
+    with pytest.raises(shp.ArchiveError, match="compressed members"):
+        shp.load(path)
+
+
+def test_other_kinds_of_content_are_refused(path):
+    for kind, content in (("hello", None), ("recipe", "just text"), ("recipe", {"tuple": []})):
+        path.write_bytes(packed(Archive(kind, content, {})))
+        with pytest.raises(shp.ArchiveError):
+            shp.load(path)
+
+
+def test_links_are_followed_and_long_names_fit(tmp_path):
+    real, link = tmp_path / "real.npz", tmp_path / "link.npz"
+    shp.save(shp.NoShift(), real)
+    link.symlink_to(real)
+    shp.save(shp.ColumnRatio("w"), link)
+    assert link.is_symlink()
+    assert shp.load(real) == shp.ColumnRatio("w")
+    shp.save(shp.NoShift(), tmp_path / ("a" * 250))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a" * 250, "link.npz", "real.npz"]

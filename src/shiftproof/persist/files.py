@@ -6,32 +6,31 @@ the file is read; models of scikit-learn can go in through skops.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shiftproof._tables import Array
-from shiftproof.archive import (
-    PARSING,
-    Archive,
-    Json,
-    PathLike,
-    malformed,
-    read,
-    write,
-)
+from shiftproof.archive import Archive, Json, PathLike, malformed, place_of, read, write
 from shiftproof.controller import Calibrated, RiskController
 from shiftproof.errors import InputError
-from shiftproof.kept import Kept
-from shiftproof.persist.frames import frame_again, frame_node
+from shiftproof.persist.calibrations import (
+    CALIBRATED,
+    PARTS,
+    RECIPE,
+    Pieces,
+    calibration_node,
+    demand_readable,
+    is_absent,
+    same_as_stored,
+)
+from shiftproof.persist.contents import name_of
 from shiftproof.persist.nodes import Reader, UnsavableError, Writer
-from shiftproof.persist.recipes import fits, recipe_name
+from shiftproof.persist.recipes import recipe_name
 from shiftproof.risk import LossCurves, ThresholdRule
 
-_CALIBRATED = "calibrated"
-_PARTS = tuple(part.name for part in fields(RiskController))
+Found = TypeVar("Found")
 
 #: Weights that a ratio gives again may differ by so much from those of the file.
 _ROUNDING = 1e-9
@@ -52,7 +51,8 @@ def save(
     - versions, the seed, and a SHA-256 for each array and for the file.
 
     It holds no labels as such; but a score and its input together can tell one. Kernel centres are
-    rows of the target sample.
+    rows of the target sample, encoders list every category, and models may hold training rows.
+    ``shiftproof.contents`` says what is inside.
 
     Parameters
     ----------
@@ -82,12 +82,15 @@ def save(
     >>> again.predict([[0.5]], alpha=0.1).size() == calibrated.predict([[0.5]], alpha=0.1).size()
     array([ True])
     """
+    place = place_of(path)
     writer = Writer(models=models, digests=inputs)
     if isinstance(thing, Calibrated):
-        archive = Archive(_CALIBRATED, _content(thing, writer, inputs=inputs), writer.arrays)
+        content, kind = calibration_node(thing, writer, inputs=inputs), CALIBRATED
     else:
-        archive = Archive("recipe", _one(thing, writer), writer.arrays)
-    write(path, archive)
+        content, kind = _node_of(thing, writer), RECIPE
+    archive = Archive(kind, content, writer.arrays)
+    demand_readable(archive, models=models)
+    write(place, archive)
 
 
 def load(
@@ -132,112 +135,24 @@ def load(
     ColumnRatio(name='w')
     """
     archive, name = read(path), str(path)
-    given = dict(zip(_PARTS, (predictor, sets, loss, ratio, worst_case), strict=True))
+    given = dict(zip(PARTS, (predictor, sets, loss, ratio, worst_case), strict=True))
     reader = Reader(archive.arrays, trusted)
-    if archive.kind == _CALIBRATED:
-        return _calibrated(name, archive.content, reader, given)
+    if archive.kind == CALIBRATED:
+        return _calibrated(name, archive, reader, given)
     for part, value in given.items():
         if value is not None:
             raise InputError(part, "nothing", type(value).__name__, f"{name} holds one object")
-    return _parsed(name, lambda: reader.value(archive.content))
+    if archive.kind != RECIPE:
+        raise malformed(name, f"one that calls itself {archive.kind[:40]!r}")
+    return _parsed(name, lambda: _alone(archive.content, reader))
 
 
-@dataclass(frozen=True, eq=False)
-class Contents:
-    """What a file holds, without making anything of it.
-
-    Attributes
-    ----------
-    kind : str
-    written_by : mapping
-        Versions.
-    recipes : mapping of str to str
-        Each part, by name, or what has to be given again in its place.
-    given : tuple of str
-        The parts that have to be given again.
-    inputs : tuple of str
-        The columns of calibration inputs that are inside.
-    arrays : mapping of str to (shape, bytes)
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import shiftproof as shp
-    >>> ratio = shp.GroupRatio("on", source=shp.Counts({1: 5, 0: 5}), target={1: 0.9, 0: 0.1})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     shp.save(ratio, Path(folder) / "ratio.npz")
-    ...     print(shp.contents(Path(folder) / "ratio.npz").recipes)
-    {'object': 'GroupRatio'}
-    """
-
-    kind: str
-    written_by: Mapping[str, str]
-    recipes: Mapping[str, str]
-    given: tuple[str, ...]
-    inputs: tuple[str, ...]
-    arrays: Mapping[str, tuple[tuple[int, ...], int]]
-
-    def __str__(self) -> str:
-        lines = [f"{self.kind}, by " + ", ".join(f"{k} {v}" for k, v in self.written_by.items())]
-        lines += [f"{part}: {said}" for part, said in self.recipes.items()]
-        lines.append(f"calibration inputs: {', '.join(self.inputs) or 'none'}")
-        lines += [
-            f"array {name}: {shape}, {size:,} bytes"
-            for name, (shape, size) in (self.arrays.items())
-        ]
-        return "\n".join(lines)
-
-
-def contents(path: PathLike) -> Contents:
-    """What a file holds: to see before loading, or before handing it on.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import shiftproof as shp
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     shp.save(shp.NoShift(), Path(folder) / "none.npz")
-    ...     shp.contents(Path(folder) / "none.npz").kind
-    'recipe'
-    """
-    archive, name = read(path), str(path)
-    found: Contents = _parsed(name, lambda: _contents(archive))
-    return found
-
-
-def _contents(archive: Archive) -> Contents:
-    parts, columns = {"object": archive.content}, []
-    if archive.kind == _CALIBRATED:
-        parts = {part: archive.content["parts"][part] for part in _PARTS}
-        kept = archive.content["kept"]["inputs"]
-        table = isinstance(kept, dict) and "table" in kept
-        columns = [str(one["name"]) for one in kept["columns"]] if table else []
-        if kept is not None and not table:
-            columns = [f"an array {archive.arrays[kept['array']].shape}"]
-    absent = tuple(part for part, node in parts.items() if _is_absent(node))
-    arrays = {name: (array.shape, array.nbytes) for name, array in archive.arrays.items()}
-    said = {part: _named(node) for part, node in parts.items()}
-    return Contents(archive.kind, archive.written_by, said, absent, tuple(columns), arrays)
-
-
-def _named(node: Json) -> str:
-    if _is_absent(node):
-        return f"to be given again: {node['absent']}"
-    return str(node.get("recipe", node.get("of", "a value"))) if isinstance(node, dict) else "?"
-
-
-def _is_absent(node: Json) -> bool:
-    return isinstance(node, dict) and "absent" in node
-
-
-def _one(thing: object, writer: Writer) -> Json:
+def _node_of(thing: object, writer: Writer) -> Json:
     """An object on its own, which has to go in whole."""
     if recipe_name(thing) is None:
         raise InputError(
             "thing",
-            "a Calibrated, a fitted ratio or a posterior",
+            "a Calibrated, a fitted ratio, a posterior, or a part of a controller",
             type(thing).__name__,
             "save what calibrate(...) or fit(...) gave",
         )
@@ -248,97 +163,59 @@ def _one(thing: object, writer: Writer) -> Json:
         raise InputError("thing", "one that a file can hold", f"{cause} inside", repair) from cause
 
 
-def _content(calibrated: Calibrated, writer: Writer, *, inputs: bool) -> Json:
-    """A calibration as JSON; parts that no file can hold are named, to be given again."""
-    parts = {}
-    for part in _PARTS:
-        try:
-            parts[part] = writer.node(getattr(calibrated.controller, part), part)
-        except UnsavableError as cause:
-            parts[part] = {"absent": str(cause)}
-    losses = writer.node(calibrated.losses, "losses")
-    writer.call("losses", calibrated.losses)
-    try:
-        rule = writer.node(calibrated.rule, "rule")
-        kept = _kept_node(calibrated.kept, writer) if inputs else None
-    except UnsavableError as cause:
-        repair = "leave calibration inputs out with inputs=False, or convert the column"
-        raise InputError("calibrated", "what a file can hold", str(cause), repair) from cause
-    layout = {name: getattr(calibrated.kept, name) for name in ("rows", "names", "shape")}
-    return {
-        "promise": str(calibrated.assumption),
-        "parts": parts,
-        "losses": losses,
-        "rule": rule,
-        "kept": {
-            "inputs": kept,
-            "complete": calibrated.kept.complete and inputs,
-            **{name: writer.node(value, name) for name, value in layout.items()},
-        },
-        "seed": writer.node(calibrated.seed),
-    }
+def _alone(content: Json, reader: Reader) -> Any:
+    """The one object of a file."""
+    found = reader.value(content)
+    if recipe_name(found) is None:
+        raise TypeError("an object of no class that a file may name")
+    return found
 
 
-def _kept_node(kept: Kept, writer: Writer) -> Json:
-    if kept.inputs is None or isinstance(kept.inputs, np.ndarray):
-        return writer.node(kept.inputs, "inputs")
-    return frame_node(kept.inputs, writer)
-
-
-def _calibrated(name: str, content: Json, reader: Reader, given: dict[str, Any]) -> Calibrated:
-    missing = {
-        part: node["absent"]
-        for part, node in _parsed(name, lambda: dict(content["parts"])).items()
-        if _is_absent(node) and given.get(part) is None
-    }
-    for part, what in missing.items():
-        raise InputError(
-            part,
-            "to be given again, since no file holds it",
-            "none",
-            f"load(path, {part}=...), which was {what}",
-        )
-    parts, losses, rule, kept, seed = _parsed(name, lambda: _pieces(content, reader, given))
-    calibrated = Calibrated(RiskController(**parts), losses, rule, kept, seed)
-    if given["ratio"] is not None:
-        _demand_same_weights(calibrated)
-    return calibrated
-
-
-def _pieces(
-    content: Json, reader: Reader, given: Mapping[str, Any]
-) -> tuple[dict[str, Any], LossCurves, ThresholdRule[Any], Kept, int | None]:
-    """Everything that a calibration consists of."""
+def _calibrated(
+    name: str, archive: Archive, reader: Reader, given: Mapping[str, Any]
+) -> Calibrated:
+    """A calibration, with the parts that were given in place of those in the file."""
+    nodes = _parsed(name, lambda: {part: archive.content["parts"][part] for part in PARTS})
+    for part, node in nodes.items():
+        if is_absent(node) and given[part] is None:
+            expected = "to be given again, since no file holds it"
+            repair = f"load(path, {part}=...); it was {node['absent']}"
+            raise InputError(part, expected, "none", repair)
     parts = {
-        part: reader.value(content["parts"][part]) if given[part] is None else given[part]
-        for part in _PARTS
+        part: _parsed(name, lambda node=node: reader.value(node))  # type: ignore[misc]
+        if given[part] is None
+        else given[part]
+        for part, node in nodes.items()
     }
-    losses = reader.value(content["losses"])
-    reader.call("losses", losses)
-    rule, seed = reader.value(content["rule"]), reader.value(content["seed"])
-    stored = content["kept"]
-    node = stored["inputs"]
-    table = isinstance(node, dict) and "table" in node
-    kept = Kept(
-        frame_again(node, reader) if table else reader.value(node),
-        *(reader.value(stored[name]) for name in ("complete", "rows", "names", "shape")),
-    )
-    typed = {
-        "LossCurves": losses,
-        "ThresholdRule": rule,
-        "int | None": seed,
-        "bool": kept.complete,
-        "int": kept.rows,
-        "tuple[Column, ...] | None": kept.names,
-        "tuple[int, ...] | None": kept.shape,
-    }
-    for words, value in typed.items():
-        if not fits(words, value):
-            raise TypeError(words)
-    rows = len(losses) if kept.inputs is None else len(kept.inputs)  # type: ignore[arg-type]
-    if not len(losses) == len(rule) == kept.rows == rows or rule.losses is not losses:
-        raise ValueError("parts of different lengths")
-    return parts, losses, rule, kept, seed
+    pieces = _parsed(name, lambda: Pieces.of(archive.content, reader))
+    for part in ("sets", "loss"):
+        _demand_same_part(part, given[part], nodes[part], archive.arrays)
+    _demand_same_bound(given["loss"], pieces.losses)
+    controller = RiskController(**parts)
+    found = Calibrated(controller, pieces.losses, pieces.rule, pieces.kept, pieces.seed)
+    if given["ratio"] is not None:
+        _demand_same_weights(found)
+    return found
+
+
+def _demand_same_part(
+    part: str, given: object, node: Json, arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Raise where a part that is given is another one than that in the file."""
+    if given is None or is_absent(node) or same_as_stored(given, node, arrays):
+        return
+    got = type(given).__name__
+    got += " with other parameters" * (got == name_of(node))
+    repair = "leave it out, since it is in the file: another one needs another calibration"
+    raise InputError(part, f"the {name_of(node)} of the calibration", got, repair)
+
+
+def _demand_same_bound(loss: object, losses: LossCurves) -> None:
+    """Raise where a loss that is given has another bound than the calibration."""
+    stated = getattr(loss, "loss_max", losses.bound)
+    if stated != losses.bound:
+        expected, repair = f"a largest loss of {losses.bound!r}", "pass that of the calibration"
+        raise InputError("loss", expected, f"{stated!r}", repair)
 
 
 def _demand_same_weights(calibrated: Calibrated) -> None:
@@ -350,30 +227,33 @@ def _demand_same_weights(calibrated: Calibrated) -> None:
     (node, arrays), (other, others) = (
         _told(rule, calibrated.losses) for rule in (calibrated.rule, again)
     )
-    if node != other or not all(
+    same = node == other and all(
         arrays[key].shape == others[key].shape
         and np.allclose(arrays[key], others[key], rtol=_ROUNDING, atol=0)
         for key in arrays
-    ):
+    )
+    if not same:
         raise InputError(
             "ratio",
             "the ratio that the calibration examples were weighed with",
             "another one: its weights differ from those in the file",
-            "for another shift: load(path).under(ratio)",
+            "pass the same one; another shift is for under(ratio), once this is loaded",
         )
 
 
-def _told(rule: ThresholdRule[Any], losses: LossCurves) -> tuple[Json, dict[str, Array]]:
+def _told(rule: ThresholdRule[Any], losses: LossCurves) -> tuple[Json, Mapping[str, NDArray[Any]]]:
     writer = Writer()
     writer.call("losses", losses)
     return writer.node(rule, "rule"), writer.arrays
 
 
-def _parsed(name: str, parse: Any) -> Any:
+def _parsed(name: str, parse: Callable[[], Found]) -> Found:
     """What `parse` makes of a file; a sentence where it fails on what a stranger has written."""
     try:
         return parse()
-    except PARSING as cause:
+    except ModuleNotFoundError:
+        raise
+    except Exception as cause:  # libraries of tables raise errors of their own
         if isinstance(cause, InputError) and cause.name == "model":
             raise
         got = f"one that makes no sense inside ({type(cause).__name__}: {str(cause)[:200]})"

@@ -1,13 +1,13 @@
 """Tables of calibration inputs in a file, and back in the kind that they were.
 
-Columns of numbers, truth values, text, categories and times; others are refused, since a ratio
-could read out of them what the file had lost. The index of a pandas table is not kept, nor are
-categories that no row has.
+Columns of numbers, truth values, text, categories of text and times; others are refused, since a
+ratio could read out of them what the file had lost. The index of a pandas table is not kept.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from importlib import import_module
 from typing import Any
 
@@ -48,27 +48,65 @@ def frame_again(node: Json, reader: Reader) -> object:
 
 def _column(series: nw.Series[Any], writer: Writer) -> Json:
     """What a column is called, what it holds, and how its library calls that."""
-    dtype, name = series.dtype, series.name
-    kind = type(dtype).__name__
+    name, native = series.name, series.to_native()
     missing = np.asarray(series.is_null().to_list(), dtype=bool)
-    said = {"name": name, "type": kind, "native": str(getattr(series.to_native(), "dtype", ""))}
+    kind, unit, zone = _kind_of(series)
+    said = {"name": name, "type": kind, "native": str(getattr(native, "dtype", ""))}
     if kind in _NUMBERS:
         filled = [0 if none else one for one, none in zip(series.to_list(), missing, strict=True)]
         numbers = np.array(filled, kind.lower().replace("boolean", "bool"))
         return {**said, "numbers": writer.put(numbers, name), "missing": writer.put(missing, name)}
     if kind in _TIMES:
-        unit, zone = dtype.time_unit, getattr(dtype, "time_zone", None)  # type: ignore[attr-defined]
-        utc = series if zone is None else series.dt.convert_time_zone("UTC")
-        naive = utc if zone is None else utc.dt.replace_time_zone(None)
+        ticks = np.asarray(_without_zone(series, zone).to_numpy())
         code = f"{'M' if kind == 'Datetime' else 'm'}8[{unit}]"
-        ticks = np.asarray(naive.to_numpy()).astype(code)
-        return {**said, "cells": writer.node(ticks, name), "zone": zone}
+        return {**said, "cells": writer.node(ticks.astype(code), name), "zone": zone}
     cells = [None if none else one for one, none in zip(series.to_list(), missing, strict=True)]
     if kind in _TEXTS and all(cell is None or isinstance(cell, str) for cell in cells):
-        return {**said, "cells": writer.texts(cells, name)}
+        return {**said, "cells": writer.texts(cells, name), **_order(series, kind, writer)}
     if kind in ("Date", "Object"):
         return {**said, "cells": writer.node(cells, name)}
-    raise UnsavableError(f"column {name!r} of {dtype}" + (" without text" * (kind in _TEXTS)))
+    held = said["native"] or str(getattr(native, "type", series.dtype))
+    raise UnsavableError(f"column {name!r} of {held}" + (" without text" * (kind in _TEXTS)))
+
+
+def _kind_of(series: nw.Series[Any]) -> tuple[str, str, str | None]:
+    """The type of a column in a word, and the unit and zone of times."""
+    dtype: Any = series.dtype
+    zoned = re.fullmatch(
+        r"datetime64\[(\w+), (.+)\]", str(getattr(series.to_native(), "dtype", ""))
+    )
+    if zoned:  # which narwhals does not read in all zones
+        return "Datetime", zoned[1], zoned[2]
+    return type(dtype).__name__, getattr(dtype, "time_unit", ""), getattr(dtype, "time_zone", None)
+
+
+def _without_zone(series: nw.Series[Any], zone: str | None) -> nw.Series[Any]:
+    if zone is None:
+        return series
+    native: Any = series.to_native()
+    if _is_pandas(series):
+        return nw.from_native(native.dt.tz_convert("UTC").dt.tz_localize(None), series_only=True)
+    return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+
+
+def _order(series: nw.Series[Any], kind: str, writer: Writer) -> Json:
+    """The categories of a column and their order, where its library has them as a list."""
+    native: Any = series.to_native()
+    if kind == "String" or (kind == "Categorical" and not _is_pandas(series)):
+        return {}
+    if not _is_pandas(series):
+        dtype: Any = series.dtype
+        return {"categories": writer.texts(dtype.categories, "categories")}
+    if str(native.dtype) != "category":
+        raise UnsavableError(f"column {series.name!r} of {native.dtype}")
+    known = native.cat.categories.tolist()
+    if not all(isinstance(one, str) for one in known):
+        raise UnsavableError(f"column {series.name!r} of categories that are not text")
+    return {"categories": writer.texts(known, "categories"), "ordered": bool(native.cat.ordered)}
+
+
+def _is_pandas(series: nw.Series[Any]) -> bool:
+    return series.implementation is nw.Implementation.PANDAS
 
 
 def _series(node: Json, kind: Any, reader: Reader) -> nw.Series[Any]:
@@ -77,18 +115,29 @@ def _series(node: Json, kind: Any, reader: Reader) -> nw.Series[Any]:
     if type_name not in (*_NUMBERS, *_TEXTS, *_TIMES, "Date", "Object"):
         raise ValueError(f"a column of {type_name!r}")
     values = _values(node, reader)
+    known = list(map(str, reader.texts(node["categories"]))) if "categories" in node else None
     if kind is nw.Implementation.PANDAS:
-        native = None if zone is not None else node["native"]
-        series: nw.Series[Any] = nw.from_native(
-            import_module("pandas").Series(values, dtype=native, name=name), series_only=True
-        )
-    else:
-        of = getattr(nw, "Categorical" if type_name == "Enum" else type_name)
-        dtype = of(np.datetime_data(values.dtype)[0]) if type_name in _TIMES else of()  # type: ignore[union-attr]
-        series = nw.new_series(name, values, dtype, backend=kind)
+        return _of_pandas(node, name, values, known, zone)
+    dtype: Any = nw.Enum(known) if known is not None else getattr(nw, type_name)
+    if type_name in _TIMES:
+        dtype = dtype(np.datetime_data(values.dtype)[0])  # type: ignore[union-attr]
+    series = nw.new_series(name, values, dtype, backend=kind)
     if zone is None:
         return series
     return series.dt.replace_time_zone("UTC").dt.convert_time_zone(str(zone))
+
+
+def _of_pandas(
+    node: Json, name: str, values: Any, known: list[str] | None, zone: str | None
+) -> nw.Series[Any]:
+    pandas = import_module("pandas")
+    if known is not None:
+        values = pandas.Categorical(values, categories=known, ordered=bool(node["ordered"]))
+    native = None if zone is not None or known is not None else node["native"]
+    series = pandas.Series(values, dtype=native, name=name)
+    if zone is not None:
+        series = series.dt.tz_localize("UTC").dt.tz_convert(str(zone))
+    return nw.from_native(series, series_only=True)
 
 
 def _values(node: Json, reader: Reader) -> Array | list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shiftproof._types import KeyArray
+from shiftproof.archive import demand_stored
 from shiftproof.errors import InputError
 
 #: Types without code or pointers of their own, which skops does not list.
@@ -30,6 +33,8 @@ def model_bytes(model: object) -> KeyArray:
 def model_again(data: KeyArray, name: str, trusted: Sequence[str]) -> Any:
     """The model; an error that names the types which are neither known nor trusted."""
     skops, raw = _skops(), data.tobytes()
+    with zipfile.ZipFile(io.BytesIO(raw)) as file:
+        demand_stored(file.infolist(), len(raw))
     strange = [
         kind for kind in skops.get_untrusted_types(data=raw) if kind not in (*_PLAIN, *trusted)
     ]
@@ -41,6 +46,11 @@ def model_again(data: KeyArray, name: str, trusted: Sequence[str]) -> Any:
             f"if you trust who wrote the file: load(path, trusted={strange!r}), or pass the model",
         )
     return skops.loads(raw, trusted=[*_PLAIN, *trusted])
+
+
+def types_in(data: KeyArray) -> list[str]:
+    """The types of a model that its reader would have to trust."""
+    return list(_skops().get_untrusted_types(data=data.tobytes()))
 
 
 def _skops() -> Any:

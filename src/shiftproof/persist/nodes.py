@@ -66,8 +66,10 @@ class Writer:
             return {"known": self._known[id(value)]}
         if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64)):
             value = value.item()
-        if value is None or isinstance(value, (bool, str)) or type(value) is int:
+        if value is None or isinstance(value, (bool, str)):
             return value
+        if type(value) is int:
+            return value if abs(value) < _LONG else {"int": hex(value)}
         if isinstance(value, float):
             return float(value) if math.isfinite(value) else {"float": str(float(value))}
         if isinstance(value, np.ndarray):
@@ -114,7 +116,7 @@ class Writer:
 
     def texts(self, values: Iterable[str | None], name: str) -> Json:
         """Text as one array of bytes: where each ends, -1 for none."""
-        parts = [None if value is None else value.encode() for value in values]
+        parts = [None if value is None else value.encode("utf-8", _SURROGATES) for value in values]
         ends = np.cumsum([0 if part is None else len(part) for part in parts], dtype=np.int64)
         missing = np.array([part is None for part in parts], dtype=bool)
         joined = np.frombuffer(b"".join(part or b"" for part in parts), np.uint8)
@@ -128,11 +130,11 @@ class Writer:
         if array.dtype.kind in "biuf":
             return {"array": self.put(array, name)}
         if array.dtype.kind in "mM":
-            ticks = array.view(np.int64)
-            return {"ticks": self.put(ticks, name), "of": array.dtype.str[1:]}
+            native = array.astype(array.dtype.newbyteorder("="))
+            return {"ticks": self.put(native.view(np.int64), name), "of": native.dtype.str[1:]}
         if array.dtype.kind == "U":
             texts, shape = self.texts(array.ravel().tolist(), name), list(array.shape)
-            return {"words": texts, "shape": shape, "of": array.dtype.str[1:]}
+            return {"words": texts, "shape": shape}
         if array.dtype != object:
             raise UnsavableError(f"an array of {array.dtype}")
         cells = array.ravel().tolist()
@@ -152,7 +154,7 @@ class Reader:
     """
 
     def __init__(self, arrays: Mapping[str, Array], trusted: Sequence[str] = ()) -> None:
-        self.arrays, self.trusted = arrays, trusted
+        self.arrays, self.trusted = dict(arrays), trusted
         self._known: dict[str, object] = {}
 
     def call(self, name: str, value: object) -> None:
@@ -169,8 +171,11 @@ class Reader:
         return self._read[tag](self, node)
 
     def array(self, name: Json, kinds: str) -> Array:
-        """An array of the file, if it is of one of these kinds."""
-        found = self.arrays[name]
+        """An array of the file, if it is of one of these kinds; each is read once.
+
+        A short file cannot grow by naming an array again and again.
+        """
+        found = self.arrays.pop(name)
         if found.dtype.kind not in kinds:
             raise TypeError(f"array {name!r} of {found.dtype}")
         return found
@@ -184,7 +189,7 @@ class Reader:
         if not sound or (ends < starts).any() or (len(ends) and ends[-1] != len(joined)):
             raise ValueError("text that does not fill its bytes")
         return [
-            None if none else joined[start:end].decode()
+            None if none else joined[start:end].decode("utf-8", _SURROGATES)
             for start, end, none in zip(starts.tolist(), ends.tolist(), missing, strict=True)
         ]
 
@@ -199,14 +204,16 @@ class Reader:
         return {self.value(key): self.value(held) for key, held in node["dict"]}
 
     def _ticks(self, node: Json) -> Array:
-        if str(node["of"])[:2] not in ("M8", "m8"):
+        ticks = self.array(node["ticks"], "i")
+        if not re.fullmatch(r"[Mm]8(\[\w+\])?", str(node["of"])) or ticks.dtype != np.int64:
             raise TypeError(f"ticks of {node['of']!r}")
-        return self.array(node["ticks"], "i").astype(np.int64).view(node["of"])
+        return ticks.view(node["of"])
 
     def _words(self, node: Json) -> Array:
-        if not str(node["of"]).startswith("U"):
-            raise TypeError(f"words of {node['of']!r}")
-        return _shaped(self.texts(node["words"]), node["shape"]).astype(node["of"])
+        words = self.texts(node["words"])
+        if None in words:
+            raise TypeError("words that are missing")
+        return _shaped(words, node["shape"]).astype(str)
 
     def _objects(self, node: Json) -> Array:
         cells = node["objects"]
@@ -214,10 +221,16 @@ class Reader:
         return _shaped(found, node["shape"])
 
     def _law_of(self, node: Json) -> Any:
-        return _LAWS[node["law"]](**self.value(node["parameters"]))
+        law, parameters = _LAWS[node["law"]], self.value(node["parameters"])
+        if law is stats.multivariate_normal:
+            cov = parameters["cov"]
+            if cov.ndim != 2 or cov.shape != 2 * parameters["mean"].shape:
+                raise TypeError("a mean and a covariance of different sizes")
+        return law(**parameters)
 
     _read: Mapping[str, Callable[[Reader, Json], Any]] = {
         "known": lambda self, node: self._known[node["known"]],
+        "int": lambda _, node: int(node["int"], 16),
         "float": lambda _, node: _WITHOUT_END[node["float"]],
         "array": lambda self, node: self.array(node["array"], "biuf"),
         "ticks": _ticks,
@@ -240,6 +253,12 @@ class Reader:
     }
 
 
+#: Halves of characters that a table may hold come back as they were.
+_SURROGATES = "surrogatepass"
+
+#: JSON of other languages ends here, and Python reads no more than some thousand digits.
+_LONG = 2**63
+
 _WITHOUT_END: dict[Json, float] = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 _SCALARS: tuple[tuple[type, str, Callable[[Any], Json]], ...] = (
@@ -252,7 +271,9 @@ _SCALARS: tuple[tuple[type, str, Callable[[Any], Json]], ...] = (
     (nw.Implementation, "tables", lambda value: value.name),
 )
 
-_GAUSSIAN = type(stats.multivariate_normal([0.0], [[1.0]]))
+_STANDARD: Any = stats.multivariate_normal([0.0], [[1.0]])
+#: The very classes of frozen laws: one that is derived from them may answer otherwise.
+_GAUSSIAN, _FROZEN = type(_STANDARD), type(stats.norm())
 
 #: Laws of scipy.stats that a pair of densities is made from.
 _LAWS: dict[str, Any] = {
@@ -265,11 +286,12 @@ _LAWS: dict[str, Any] = {
 
 def _law(value: Any) -> tuple[str, dict[str, Any]] | None:
     """The name and the parameters of a frozen law of scipy, None for anything else."""
-    if isinstance(value, _GAUSSIAN):
-        return "multivariate_normal", {"mean": value.mean, "cov": value.cov}
+    if type(value) is _GAUSSIAN and type(value.cov_object) is type(_STANDARD.cov_object):
+        parameters = {"mean": value.mean, "cov": value.cov}
+        return "multivariate_normal", {**parameters, "allow_singular": bool(value.allow_singular)}
     law: Any = getattr(value, "dist", None)
-    name = getattr(law, "name", None)
-    if name not in _LAWS or type(law) is not type(_LAWS[name]):
+    name = str(getattr(law, "name", ""))
+    if type(value) is not _FROZEN or name not in _LAWS or type(law) is not type(_LAWS[name]):
         return None
     shapes = [] if law.shapes is None else law.shapes.split(", ")
     places = zip([*shapes, "loc", "scale"], value.args, strict=False)

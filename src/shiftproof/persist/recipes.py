@@ -2,7 +2,7 @@
 
 A file says "GroupRatio" and the values of its fields. Only names of this table are known, so that
 reading a file imports nothing else and calls nothing else. Values are checked against the types
-that the class itself states, and go through its constructor, with all that it checks.
+that the class itself states, and all but snapshots of models go through its constructor.
 
 What holds a function is not here: functions are given again.
 """
@@ -23,7 +23,7 @@ from shiftproof.risk import LossCurves
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Form:
     """How objects of one class are taken apart and made again.
 
     Parameters
@@ -32,9 +32,9 @@ class Recipe:
         The module and the name of the class.
     types : mapping of str to str, optional
         The fields and their types; those of the dataclass where left out.
-    apart : callable
+    take : callable, optional
         From an object to the values of its fields; its attributes where left out.
-    again : callable
+    make : callable, optional
         From the class and the values to an object; its constructor where left out.
     """
 
@@ -187,8 +187,8 @@ def _with(made: Any, values: Mapping[str, Any]) -> Any:
     return made
 
 
-def _in(module: str, *names: str) -> dict[str, Recipe]:
-    return {name: Recipe(f"shiftproof.{module}:{name}") for name in names}
+def _in(module: str, *names: str) -> dict[str, Form]:
+    return {name: Form(f"shiftproof.{module}:{name}") for name in names}
 
 
 def _posterior(home: str, **more: str) -> Recipe:
@@ -204,13 +204,13 @@ _LAYERS = "tuple[tuple[Array, Array], ...]"
 _CHAINS = {"layers": _LAYERS, "chains": "int", "divergent": "int | None"}
 
 #: All that a file may name.
-RECIPES: dict[str, Recipe] = {
+RECIPES: dict[str, Form] = {
     **_in("sets.intervals", "Intervals", "Residual", "ScaledResidual", "Quantiles"),
     **_in("sets.balls", "Balls"),
     **_in("sets.labels", "LabelSets", "LAC", "APS", "RAPS"),
     **_in("sets.masks", "Masks"),
     **_in("sets.region", "Box"),
-    "Polygon": Recipe(
+    "Polygon": Form(
         "shiftproof.sets.region:Polygon",
         make=lambda kind, v: _with(kind(v["vertices"]), v),
     ),
@@ -220,18 +220,16 @@ RECIPES: dict[str, Recipe] = {
     **_in("losses.monotone", "Monotonized", "F1"),
     **_in("worst_case", "Constant", "Pointwise", "Directional"),
     **_in("predictors.models", "Model", "OnColumns"),
-    "Columns": Recipe(
-        "shiftproof.predictors.models:Columns", make=lambda kind, v: kind(*v["names"])
-    ),
+    "Columns": Form("shiftproof.predictors.models:Columns", make=lambda kind, v: kind(*v["names"])),
     **_in("predictors.posteriors", "Thompson", "PosteriorMean"),
-    "Snapshots": Recipe("shiftproof.predictors.posteriors:Snapshots", make=_bare),
+    "Snapshots": Form("shiftproof.predictors.posteriors:Snapshots", make=_bare),
     **_in("ratios.known", "NoShift", "ColumnRatio"),
-    "DensityRatio": Recipe(
+    "DensityRatio": Form(
         "shiftproof.ratios.known:DensityRatio",
         make=lambda kind, v: kind(v["target"], v["source"], v["reads"]),
     ),
     **_in("ratios.groups", "Counts", "GroupIntervals"),
-    "GroupRatio": Recipe(
+    "GroupRatio": Form(
         "shiftproof.ratios.groups:GroupRatio",
         make=lambda kind, v: _with(
             kind(v["group"], source=v["source"], target=v["target"]), {"made_from": v["made_from"]}
@@ -241,9 +239,9 @@ RECIPES: dict[str, Recipe] = {
     **_in("ratios.roles", "Ledger"),
     **_in("ratios.classifier", "FittedClassifierRatio"),
     **_in("ratios.encoding", "Encoder", "Native"),
-    "EncodedColumns": Recipe("shiftproof.ratios.encoding:Columns"),
+    "EncodedColumns": Form("shiftproof.ratios.encoding:Columns"),
     **_in("ratios.gaussians", "ScaledGaussian"),
-    "FittedGaussians": Recipe(
+    "FittedGaussians": Form(
         "shiftproof.ratios.gaussians:FittedGaussians",
         {"target": "Density", "source": "Density", "fitted_to": "Ledger", "width": "int | None"},
     ),
@@ -251,21 +249,19 @@ RECIPES: dict[str, Recipe] = {
     **_in("ratios.crossfit", "FittedCrossfit"),
     **_in("ratios.bootstrap", "BootstrappedRatio"),
     **_in("ratios.clip", "ClippedWeights", "PricedRatio", "DrawnRatio"),
-    "LossCurves": Recipe("shiftproof.risk.curves:LossCurves", make=_curves),
-    "RiskCurve": Recipe("shiftproof.risk.curve:RiskCurve", _LOSSES | {"weights": "FloatArray"}),
+    "LossCurves": Form("shiftproof.risk.curves:LossCurves", make=_curves),
+    "RiskCurve": Form("shiftproof.risk.curve:RiskCurve", _LOSSES | {"weights": "FloatArray"}),
     **_in("risk.boxes", "WeightBox", "CoherentBox"),
-    "BoxedCurve": Recipe("shiftproof.risk.boxes:BoxedCurve", _LOSSES | {"box": "WeightBox"}),
-    "CoherentCurve": Recipe(
-        "shiftproof.risk.boxes:CoherentCurve", _LOSSES | {"box": "CoherentBox"}
-    ),
-    "StratifiedCurve": Recipe(
+    "BoxedCurve": Form("shiftproof.risk.boxes:BoxedCurve", _LOSSES | {"box": "WeightBox"}),
+    "CoherentCurve": Form("shiftproof.risk.boxes:CoherentCurve", _LOSSES | {"box": "CoherentBox"}),
+    "StratifiedCurve": Form(
         "shiftproof.risk.strata:StratifiedCurve", _LOSSES | {"codes": "IntArray"}
     ),
     **_in("risk.priced", "Price"),
-    "PricedCurve": Recipe(
+    "PricedCurve": Form(
         "shiftproof.risk.priced:PricedCurve", {"curve": "ThresholdRule", "price": "Price"}
     ),
-    "DrawnCurve": Recipe(
+    "DrawnCurve": Form(
         "shiftproof.risk.priced:DrawnCurve",
         {"curve": "RiskCurve", "kept": "float", "left_out": "float"},
         take=lambda curve: {

@@ -183,8 +183,7 @@ class Certificate:
             said = f"nothing can be certified of the size; {self.advice}"
         lines = [
             f"at alpha = {self.alpha:.6g} and n_cal = {self.n_cal}, {self.rule}: {said};",
-            f"the expected loss is at most {self.alpha:.6g}, on average over calibration draws and "
-            "test points",
+            f"the expected loss is at most {self.alpha:.6g}, {_AVERAGE}",
         ]
         lines += [f"  {value:.4g}  {name}" for name, value in self.terms.items()]
         lines += [f"  given {one}" for one in (*self.basis, *self.assumptions)]
@@ -280,6 +279,8 @@ def certify(
         version("shiftproof"),
     )
 
+
+_AVERAGE = "on average over calibration draws and test points"
 
 _ADVICE = {
     "model": "the model is what it is: train it on more examples, or promise less (a larger alpha)",

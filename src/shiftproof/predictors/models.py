@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftproof._tables import Array, Column, Table
+from shiftproof._tables import Array, Column, Table, numbers_in
 from shiftproof._types import ArrayLike
 from shiftproof.contracts import Predictor
 from shiftproof.errors import InputError
@@ -256,6 +256,9 @@ def answers(values: ArrayLike, rows: int) -> Array:
             "arrays of different shapes",
             "a label that never varies in training has one column: leave it out",
         ) from cause
+    if found.dtype == object:  # columns of a table may hold numbers as Python objects
+        plain = numbers_in(found.ravel())
+        found = found if plain is None else plain.reshape(found.shape)
     if found.dtype.kind not in "fiub":
         raise InputError(
             "predictions",

@@ -84,6 +84,8 @@ class Diagnosis:
         for all; what a clipped or bounded ratio pays of alpha is counted in.
     differences : dict
         Standardised differences before and after weighting, for every column of the comparison.
+    on_source, on_target : array
+        The weights of the rows of both samples.
 
     Examples
     --------
@@ -113,6 +115,8 @@ class Diagnosis:
     smallest_alpha_everywhere: Figure
     judged: str
     differences: dict[str, tuple[float, float]] = field(repr=False)
+    on_source: FloatArray = field(repr=False, compare=False)
+    on_target: FloatArray = field(repr=False, compare=False)
 
     @property
     def figures(self) -> dict[str, Figure]:
@@ -220,6 +224,8 @@ def diagnose(
         smallest_alpha_everywhere=_level(float(alphas.max()), limit, rows, everywhere),
         judged=weigher.assumption.basis,
         differences=differences,
+        on_source=on_source,
+        on_target=on_target,
     )
 
 

@@ -219,6 +219,11 @@ class BoxedCurve(ThresholdRule["WeightBox | ArrayLike"]):
     def __repr__(self) -> str:
         return f"BoxedCurve({len(self)} examples)"
 
+    @property
+    def risk_is(self) -> str:
+        """The worst case over the box."""
+        return "largest weighted mean loss that the bounds on each weight allow"
+
     def risk(self, thresholds: ArrayLike) -> FloatArray:
         """The largest weighted mean loss over the box, max_w sum w L(lam) / sum w.
 
@@ -346,6 +351,11 @@ class CoherentCurve(ThresholdRule[CoherentBox]):
 
     def __repr__(self) -> str:
         return f"CoherentCurve({len(self)} examples, {len(self._curves)} candidates)"
+
+    @property
+    def risk_is(self) -> str:
+        """The worst case over the candidates."""
+        return "largest weighted mean loss that the candidates for the weights allow"
 
     def risk(self, thresholds: ArrayLike) -> FloatArray:
         """The largest weighted mean loss over the candidates."""

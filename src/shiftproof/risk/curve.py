@@ -104,13 +104,7 @@ class RiskCurve(ThresholdRule[ArrayLike]):
         array([1.  , 0.75, 0.  ])
         """
         lam = _checks.thresholds(thresholds, self.losses.lower)
-        if self.total_weight == 0:
-            raise InputError(
-                "weights",
-                "some weight above 0",
-                "none",
-                "under this shift no calibration example counts, and nothing can be estimated",
-            )
+        self._demand_weight()
         values = self._descent.at(lam.ravel()).reshape(lam.shape)
         return values / self.total_weight
 
@@ -164,6 +158,49 @@ class RiskCurve(ThresholdRule[ArrayLike]):
         w = question.flat(weight)
         points = Points(question.flat(level), w, w, question.worst)
         return self._augmented.thresholds(points).reshape(question.shape)
+
+    def budget(
+        self,
+        thresholds: ArrayLike,
+        alpha: ArrayLike,
+        test_weights: ArrayLike,
+        *,
+        worst: float | LossCurves,
+    ) -> FloatArray:
+        """The calibration risk that is allowed at each threshold, on the scale of :meth:`risk`.
+
+            alpha - (W / sum_i W_i) (Lworst(lam) - alpha)
+
+        The rule takes the smallest threshold at which the risk is no larger. What is allowed is the
+        less, the more weight the test point has: below alpha while it may lose more than alpha,
+        above alpha from where on it cannot. For looking at; :meth:`threshold` does not round.
+
+        Parameters
+        ----------
+        thresholds, alpha, test_weights : numbers or arrays
+            Of shapes that broadcast with each other, and with (m,) where `worst` are m curves.
+        worst : float or LossCurves
+            As in :meth:`threshold`.
+
+        Examples
+        --------
+        >>> import shiftproof as shp
+        >>> curve = shp.RiskCurve(shp.LossCurves.hinges([4.0, 7.0, 9.0], bound=40.0))
+        >>> farthest = shp.LossCurves.hinges([25.0], bound=40.0)
+        >>> lam = curve.threshold(8.0, 1.0, worst=farthest)
+        >>> curve.risk(lam).round(6), curve.budget(lam, 8.0, 1.0, worst=farthest).round(6)
+        (array([3.416667]), array([3.416667]))
+        """
+        lam = _checks.thresholds(thresholds, self.losses.lower)
+        level = _checks.risk_level(alpha, self.losses.bound)
+        weight = _checks.test_weights("test_weights", test_weights)
+        self._demand_weight()
+        asked = Question.of(worst, self.losses, alpha=level, test_weights=weight, thresholds=lam)
+        a, w = asked.flat(level), asked.flat(weight)
+        beyond = asked.worst.at(asked.flat(lam)) - a
+        with np.errstate(invalid="ignore"):  # an infinite weight of a point that loses just alpha
+            mass = np.where(beyond == 0, 0.0, w / self.total_weight * beyond)
+        return (a - mass).reshape(asked.shape)
 
     def randomized(
         self, alpha: ArrayLike, test_weights: ArrayLike, uniforms: ArrayLike
@@ -282,6 +319,15 @@ class RiskCurve(ThresholdRule[ArrayLike]):
     def scaled(self, test_weights: ArrayLike, factor: float) -> ArrayLike:
         """Test weights times a factor; an infinite one stays infinite."""
         return scaled_weights(_checks.test_weights("test_weights", test_weights), factor)
+
+    def _demand_weight(self) -> None:
+        if self.total_weight == 0:
+            raise InputError(
+                "weights",
+                "some weight above 0",
+                "none",
+                "under this shift no calibration example counts, and nothing can be estimated",
+            )
 
     @property
     def _weightless(self) -> bool:

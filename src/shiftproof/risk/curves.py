@@ -398,6 +398,25 @@ class LossCurves:
         return np.where(self.tail > level, np.inf, np.maximum(result, self.lower))
 
     @cached_property
+    def bends(self) -> FloatArray:
+        """The finite thresholds between which all curves are straight, ascending.
+
+        The lower end, every threshold at which a curve bends or jumps, and for jumps the one just
+        before: what a picture of the curves has to join with lines. Before the first of them and
+        after the last nothing changes.
+
+        Examples
+        --------
+        >>> import shiftproof as shp
+        >>> shp.LossCurves.hinges([1.0, 30.0], bound=5, cap=5).bends
+        array([ 0.,  1., 25., 30.])
+        """
+        jumps = self.knots[np.isinf(self.slopes)]
+        ends = np.concatenate([self.knots, self.bottoms, np.nextafter(jumps, -np.inf)])
+        places: FloatArray = np.unique(np.append(ends, self.lower))
+        return places[np.isfinite(places) & (places >= self.lower)]
+
+    @cached_property
     def reach(self) -> FloatArray:
         """The smallest threshold that removes the whole loss, D(x) for a worst case; else inf."""
         return self.first_below(np.zeros(len(self)))

@@ -228,9 +228,26 @@ class PricedCurve(ThresholdRule[Weights]):
         )
         return np.minimum(level, self.losses.bound)
 
+    @property
+    def risk_is(self) -> str:
+        """That of the curve that is run."""
+        return f"{self.curve.risk_is}, the price left out"
+
     def risk(self, thresholds: ArrayLike) -> FloatArray:
         """The weighted mean loss of the curve that is run, the price left out."""
         return self.curve.risk(thresholds)
+
+    def budget(
+        self,
+        thresholds: ArrayLike,
+        alpha: ArrayLike,
+        test_weights: Weights,
+        *,
+        worst: float | LossCurves,
+    ) -> FloatArray:
+        """What is allowed at the level that keeps alpha."""
+        level = self.level(alpha, worst=worst)
+        return self.curve.budget(thresholds, level, test_weights, worst=worst)
 
     def threshold(
         self, alpha: ArrayLike, test_weights: Weights, *, worst: float | LossCurves

@@ -32,6 +32,11 @@ class ThresholdRule(ABC, Generic[Weights]):
 
     losses: LossCurves
 
+    @property
+    def risk_is(self) -> str:
+        """What :meth:`risk` is, in a few words."""
+        return "weighted mean loss of the calibration examples"
+
     @abstractmethod
     def risk(self, thresholds: ArrayLike) -> FloatArray:
         """The weighted mean loss at each threshold (the largest that the weights allow)."""
@@ -41,6 +46,27 @@ class ThresholdRule(ABC, Generic[Weights]):
         self, alpha: ArrayLike, test_weights: Weights, *, worst: float | LossCurves
     ) -> FloatArray:
         """The smallest threshold that meets alpha at each test point; inf where none does."""
+
+    def budget(
+        self,
+        thresholds: ArrayLike,
+        alpha: ArrayLike,
+        test_weights: Weights,
+        *,
+        worst: float | LossCurves,
+    ) -> FloatArray:
+        """The calibration risk that is allowed at each threshold; of :class:`RiskCurve` only.
+
+        Where weights are known within bounds, or groups stand for themselves, calibration and test
+        point do not part into a risk and what is allowed for it.
+        """
+        del thresholds, alpha, test_weights, worst
+        raise InputError(
+            "rule",
+            "a RiskCurve, priced or not",
+            type(self).__name__,
+            "only numbers for weights leave a budget: threshold answers for all rules",
+        )
 
     def directional(
         self,

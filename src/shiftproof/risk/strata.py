@@ -93,6 +93,11 @@ class StratifiedCurve(ThresholdRule[Strata]):
     def __repr__(self) -> str:
         return f"StratifiedCurve({len(self)} examples, {len(self._curves)} groups)"
 
+    @property
+    def risk_is(self) -> str:
+        """The group that fares worst."""
+        return "largest mean loss of a group"
+
     def risk(self, thresholds: ArrayLike) -> FloatArray:
         """The largest mean loss of a group at each threshold."""
         worst: FloatArray = np.max([one.risk(thresholds) for one in self._curves.values()], axis=0)

@@ -9,6 +9,7 @@ ball: (|y - f|_p - s lam)_+, a hinge. In a region that is not convex it can be l
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,9 @@ from shiftproof.sets.finished import FinishedSets, thresholds_of
 from shiftproof.sets.intervals import reads_by_name, scales
 from shiftproof.sets.region import Region
 from shiftproof.sets.stars import Rays
+
+#: In so many directions the outline of a ball is known.
+_OUTLINE = 72
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,6 +216,11 @@ class RegionSets(FinishedSets[BallNest]):
         """The predictions, (m, d)."""
         return self.nest.centers
 
+    @property
+    @abstractmethod
+    def outlines(self) -> FloatArray:
+        """The corners (m, v, 2) of a polygon around each set in the plane."""
+
     def relative_size(self) -> FloatArray:
         """Volumes as a share of the region's."""
         return self.size() / self.nest.region.volume
@@ -246,6 +255,24 @@ class BallSets(RegionSets):
     def geometry(self) -> dict[str, Any]:
         """Columns center_0, center_1, ... and radius."""
         return self._centers() | {"radius": self.radii}
+
+    @cached_property
+    def outlines(self) -> FloatArray:
+        """The corners (m, v, 2) of a polygon around each cut ball, anticlockwise, as for stars.
+
+        For p = 1 and inf it is the cut ball, up to rounding; else it contains it, and for p = 2
+        reaches at most 1 part in 1000 farther. For pictures: :meth:`size` measures the ball. On the
+        line: both ends.
+        """
+        if self.nest.region.dimension not in (1, 2):
+            raise InputError(
+                "region",
+                "a label space of one dimension or two",
+                f"{self.nest.region.dimension} dimensions",
+                "only these have outlines: look at centers and radii",
+            )
+        edges = self.nest.rays(_OUTLINE)
+        return self.nest.star(np.minimum(self.threshold[:, None], edges), _OUTLINE).outlines
 
     @cached_property
     def _volumes(self) -> tuple[FloatArray, FloatArray]:

@@ -11,6 +11,7 @@ from typing import Any, Generic, Self, TypeVar
 import narwhals as nw
 
 from shiftproof import _checks
+from shiftproof._tables import Table
 from shiftproof._types import ArrayLike, BoolArray, FloatArray, ObjectArray
 from shiftproof.contracts import Nest
 from shiftproof.errors import InputError
@@ -33,9 +34,10 @@ class FinishedSets(ABC, Generic[AnyNest]):
 
     nest: AnyNest
     threshold: FloatArray
-    #: What tells the outcomes, and the kind of table that the inputs came in.
+    #: What tells the outcomes; the kind of table that the inputs came in, and its index.
     reason: Callable[[], ObjectArray] | None = field(default=None, repr=False)
     kind: Any = field(default=None, repr=False)
+    index: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.threshold)
@@ -96,22 +98,34 @@ class FinishedSets(ABC, Generic[AnyNest]):
         Parameters
         ----------
         kind : {"pandas", "polars", "pyarrow"}, optional
-            That of the inputs where left out; pandas where they were an array.
+            That of the inputs where left out, with their index if they have one; pandas where they
+            were an array.
         """
         backend: Any = kind or self.kind or "pandas"
+        unusable = InputError(
+            "kind", "pandas, polars or pyarrow, installed", f"{backend!r}", "name another kind"
+        )
+        if kind not in (None, "pandas", "polars", "pyarrow"):
+            raise unusable
         try:
-            return nw.from_dict(self.columns(), backend=backend).to_native()
+            frame = nw.from_dict(self.columns(), backend=backend)
         except (ValueError, ModuleNotFoundError) as cause:
-            known = "pandas, polars or pyarrow, installed"
-            raise InputError("kind", known, f"{backend!r}", "name another kind") from cause
+            raise unusable from cause
+        table: Any = frame.to_native()
+        if self.index is not None and frame.implementation.is_pandas_like():
+            table.index = self.index
+        return table
 
     def because(self, reason: Callable[[], ObjectArray]) -> Self:
         """The same sets, with what tells their outcomes."""
         return replace(self, reason=reason)
 
-    def in_kind(self, kind: Any) -> Self:
-        """The same sets, with the kind of table that they turn into."""
-        return replace(self, kind=kind)
+    def like(self, table: Table) -> Self:
+        """The same sets, which turn into a table of the kind of this one, row by row."""
+        if not isinstance(table.source, nw.DataFrame):
+            return self
+        index = nw.maybe_get_index(table.source)
+        return replace(self, kind=table.source.implementation, index=index)
 
 
 def thresholds_of(thresholds: ArrayLike, nest: Nest) -> FloatArray:

@@ -1,0 +1,58 @@
+"""Whether the source rows of a ratio have the law of the calibration rows."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import shiftproof as shp
+from shiftproof._tables import Table
+from shiftproof.ratios.same_law import warn_of_two_laws
+
+
+def frame(seed, count=200, mean=0.0, rate=0.5):
+    rng = np.random.default_rng(seed)
+    word = np.where(rng.random(count) < rate, "off", "on")
+    return pd.DataFrame({"x": rng.normal(mean, 1, count), "word": word, "one": 1.0})
+
+
+def told(one, other, columns=None):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cautions = warn_of_two_laws(Table.of("source", one), Table.of("X", other), columns)
+    assert len(caught) == len(cautions)
+    return bool(cautions)
+
+
+@pytest.mark.parametrize("shift", [{"mean": 1.0}, {"rate": 0.95}])
+def test_another_law_is_told(shift):
+    assert told(frame(0), frame(1, **shift))
+    assert not told(frame(0), frame(1))
+
+
+def test_only_what_the_ratio_reads_is_compared():
+    assert not told(frame(0), frame(1, mean=1.0), ["word"])
+    assert told(frame(0), frame(1, mean=1.0), ["x"])
+
+
+def test_few_rows_say_nothing():
+    assert told(frame(0, 50), frame(1, 50, mean=3.0))
+    assert not told(frame(0, 49), frame(1, 50, mean=3.0))
+
+
+def test_what_does_not_vary_and_moments_are_not_compared():
+    moments = [
+        pd.DataFrame({"at": pd.date_range(f"20{year}-01-01", periods=60)}) for year in (24, 25)
+    ]
+    assert not told(frame(0), frame(1), ["one"])
+    assert not told(*moments)
+
+
+def test_the_sentence_has_the_figures():
+    tables = Table.of("source", frame(0)), Table.of("X", frame(1, mean=1.0))
+    with pytest.warns(shp.ShiftWarning) as caught:
+        (caution,) = warn_of_two_laws(*tables)
+    assert str(caught[0].message) == caution
+    area = float(caution.split("curve ")[1].split(",")[0])
+    assert 0.6 < area < 0.9
