@@ -191,11 +191,11 @@ def _in(module: str, *names: str) -> dict[str, Form]:
     return {name: Form(f"shiftproof.{module}:{name}") for name in names}
 
 
-def _posterior(home: str, **more: str) -> Recipe:
+def _posterior(home: str, **more: str) -> Form:
     """A fitted network: what all of them hold, and what is its own."""
     laws = "Gaussian | StudentT | Softmax | Welsch | ErrorProbability"
     held = {"network": "Network", "law": laws, "coding": "Coding", "log_scale": "Array"}
-    return Recipe(f"shiftproof.bayes.{home}", held | more)
+    return Form(f"shiftproof.bayes.{home}", held | more)
 
 
 _LOSSES = {"losses": "LossCurves"}
@@ -275,7 +275,7 @@ RECIPES: dict[str, Form] = {
     **_in("bayes.scaling", "Scaling"),
     **_in("bayes.accounting", "Spent"),
     **_in("bayes.chains", "Diagnostics"),
-    "Coding": Recipe(
+    "Coding": Form(
         "shiftproof.bayes.coding:Coding",
         {
             "inputs": "Scaling",
