@@ -3,9 +3,9 @@
 Every setting is trained on TRAIN messages and judged on others, both out of a pool that no table or
 figure uses; it is judged by the mean distance between place and a drawn prediction alone, never by
 risk or by the size of sets. One setting is varied at a time, on the same splits. Values stand in
-the order in which they are preferred (nearer to Bayes, smaller, faster first); of those that are not
-worse than the best by two standard errors of the difference the first is taken. The defaults of
-`VariationalNetwork` are what this printed, but for `inputs`: tables of mixed units need `ByColumn`.
+the order in which they are preferred (nearer to Bayes, of more use, faster first); of those that
+are not worse than the best by two standard errors of the difference the first is taken. The
+defaults of `VariationalNetwork` are what this printed.
 """
 
 from __future__ import annotations

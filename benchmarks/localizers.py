@@ -27,7 +27,8 @@ SIZES = (100, 1_000, 1_400)
 OFF_IN_USE, LABELS, LEVELS = 0.9, 500, (0.4, 1.0)
 
 NETWORKS: dict[str, Any] = {
-    "variational (the default)": VariationalNetwork(inputs=Together()),
+    "variational (the default)": VariationalNetwork(),
+    "variational, Together": VariationalNetwork(inputs=Together()),
     "variational, kl_weight = .1": VariationalNetwork(inputs=Together(), kl_weight=0.1),
     "variational, the ELBO": VariationalNetwork(inputs=Together(), kl_weight=1.0),
     "Langevin": LangevinNetwork(inputs=Together()),
@@ -67,10 +68,10 @@ def fits(recipe: Any, x: Any, places: Any, size: int) -> list[Any]:
 
 def errors(x: Any, places: Any) -> None:
     print(f"\nmean error in km, {SPLITS} splits, {TEST:,} messages each")
-    print(f"{'':<30}" + "".join(f"{f'n_tr = {size}':>17}" for size in SIZES))
+    print(f"{'':<34}" + "".join(f"{f'n_tr = {size}':>17}" for size in SIZES))
     tests = [order[-TEST:] for order in splits(x)]
     for name, make in OTHERS.items():
-        line = f"{name:<30}"
+        line = f"{name:<34}"
         for size in SIZES:
             found = []
             for order, test in zip(splits(x), tests, strict=True):
@@ -79,7 +80,7 @@ def errors(x: Any, places: Any) -> None:
             line += shown(found)
         print(line, flush=True)
     for name, recipe in NETWORKS.items():
-        drawn, mean = f"{name + ', drawn':<30}", f"{name + ', mean':<30}"
+        drawn, mean = f"{name + ', drawn':<34}", f"{name + ', mean':<34}"
         for size in SIZES:
             pairs = list(zip(fits(recipe, x, places, size), tests, strict=True))
             keys = row_keys(0, "localizers", TEST)
@@ -95,9 +96,9 @@ def sizes(x: Any, places: Any) -> None:
         source={0.0: OFF_RATE, 1.0: 1 - OFF_RATE}, target={0.0: OFF_IN_USE, 1.0: 1 - OFF_IN_USE},
     )  # fmt: skip
     print(f"\nrelative size in thousandths, n_tr = 1000, n_cal = {LABELS}, paper's rule")
-    print(f"{'':<30}" + "".join(f"{f'{how}, alpha = {a}':>24}" for a in LEVELS for how in HOW))
+    print(f"{'':<34}" + "".join(f"{f'{how}, alpha = {a}':>24}" for a in LEVELS for how in HOW))
     for name, recipe in NETWORKS.items():
-        line = f"{name:<30}"
+        line = f"{name:<34}"
         posteriors = fits(recipe, x, places, 1_000)
         for alpha in LEVELS:
             for wrap in HOW.values():

@@ -6,6 +6,7 @@ import sys
 import warnings
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -286,6 +287,16 @@ class TestSeeds:
     def test_any_integer_is_a_seed(self):
         means = [QUICK.fit(X, Y, seed=seed).mean(X[:5]) for seed in (1, 1 + 2**32, 1 + 2**64, -1)]
         assert len(np.unique(np.array(means)[:, 0])) == 4
+
+
+class TestPrecision:
+    @pytest.mark.parametrize("name", ["variational", "Langevin"])
+    def test_a_session_in_64_bits_changes_nothing(self, name):
+        """Settings of jax belong to the session: here all is computed in 32 bits."""
+        with jax.enable_x64(True):
+            again = fitted(RECIPES[name], X, Y)
+            mean = again.mean(X)
+        np.testing.assert_allclose(mean, of_numbers(name).mean(X), atol=1e-4)
 
 
 class TestFitMany:

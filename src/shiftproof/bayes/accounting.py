@@ -32,6 +32,11 @@ _ORDERS = (*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 768, 1024)
 _PRECISION = 1e-6
 
 
+#: What the price of a fit rests on, where standard units are concerned.
+LEARNED_UNITS = "standard units, learned from these rows and NOT paid for, tell nothing of them"
+FIXED_UNITS = "standard units were fixed without these rows"
+
+
 class PrivacyWarning(ShiftWarning):
     """Something learned from the data lies outside what is accounted for.
 
@@ -62,12 +67,14 @@ class Spent:
 
     Examples
     --------
-    >>> from shiftproof.bayes import GibbsNetwork
-    >>> print(GibbsNetwork.of_epsilon(1.0).spent)
+    >>> from shiftproof.bayes import GibbsNetwork, Scaling
+    >>> print(GibbsNetwork.of_epsilon(1.0, inputs=Scaling(0.0, 1.0)).spent)
     epsilon 1, delta 0 for data sets that differ in one row that is replaced
       released: one draw; n draws spend n times as much
       holds if: the draw is exact; a Markov chain that is stopped only comes near
-      holds if: standard units, settings and the number of rows tell nothing of the data
+      holds if: standard units were fixed without these rows
+      holds if: settings were not tuned on these rows
+      holds if: the number of rows and the names of classes may be known
     """
 
     epsilon: float

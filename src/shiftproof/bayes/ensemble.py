@@ -14,7 +14,7 @@ from shiftproof._types import FloatArray
 from shiftproof.bayes.bank import BankPosterior, banks
 from shiftproof.bayes.laws import Likelihood
 from shiftproof.bayes.learner import LikelihoodLearner
-from shiftproof.bayes.network import Network, start_scales, starts
+from shiftproof.bayes.network import Network, log_prior_of_scale, start_scales, starts
 from shiftproof.bayes.progress import Progress
 from shiftproof.bayes.streams import of_seeds
 from shiftproof.bayes.training import Data, Descent, Replicates
@@ -24,7 +24,9 @@ from shiftproof.bayes.training import Data, Descent, Replicates
 class Ensemble(LikelihoodLearner["EnsemblePosterior"]):
     """A recipe: networks trained from several starts, each to a mode of
 
-        sum_i log p(y_i | x_i, theta)  +  log prior(theta).
+        sum_i log p(y_i | x_i, theta)  +  log prior(theta),
+
+    with the prior N(0, 1) for the log of a learned scale of noise in standard units.
 
     Q is uniform over the members. No sampler stands behind it: members differ by their starts and
     their batches alone.
@@ -113,12 +115,13 @@ class Posteriori:
     def loss(
         self, values: Any, x: jax.Array, y: jax.Array, data: Data, key: jax.Array, settings: Any
     ) -> jax.Array:
-        """- mean log p(y | f) - log prior(theta) / n."""
+        """- mean log p(y | f) - (log prior(theta) + log prior(log scale)) / n."""
         del key, settings
-        layers, log_scale = values
-        log_scale = log_scale if self.likelihood.scale is None else data.log_noise
+        layers, learned = values
+        log_scale = learned if self.likelihood.scale is None else data.log_noise
         fit = self.likelihood.log_density(self.network.outputs(layers, x), y, log_scale)
-        return -jnp.mean(fit) - self.network.log_prior(layers) / data.n
+        prior = self.network.log_prior(layers) + log_prior_of_scale(learned)
+        return -jnp.mean(fit) - prior / data.n
 
 
 def to_modes(

@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftproof import _checks
 from shiftproof._types import FloatArray, IntArray
-from shiftproof.bayes.accounting import Spent
+from shiftproof.bayes.accounting import FIXED_UNITS, LEARNED_UNITS, Spent
 from shiftproof.bayes.bank import banks
 from shiftproof.bayes.chains import PROBES, ChainPosterior, Diagnostics
 from shiftproof.bayes.laws import BoundedLoss, ErrorProbability, bounded_loss_of
@@ -174,7 +174,9 @@ class GibbsNetwork(Learner["GibbsPosterior"]):
         """
         conditions = [
             "the draw is exact; a Markov chain that is stopped only comes near",
-            "standard units, settings and the number of rows tell nothing of the data",
+            LEARNED_UNITS if self.learned_units else FIXED_UNITS,
+            "settings were not tuned on these rows",
+            "the number of rows and the names of classes may be known",
         ]
         if self.features is not None:
             conditions.append("the features were fitted to other data")

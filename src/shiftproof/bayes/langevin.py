@@ -19,7 +19,7 @@ from shiftproof.bayes.chains import ChainPosterior
 from shiftproof.bayes.ensemble import to_modes
 from shiftproof.bayes.laws import Likelihood
 from shiftproof.bayes.learner import LikelihoodLearner
-from shiftproof.bayes.network import Network
+from shiftproof.bayes.network import Network, log_prior_of_scale
 from shiftproof.bayes.progress import Progress
 from shiftproof.bayes.streams import Words, of_seeds, streams
 from shiftproof.bayes.training import (
@@ -174,7 +174,7 @@ class Langevin:
     def log_prior(self, position: Any) -> jax.Array:
         """Log prior of weights, and of the log of a learned scale: N(0, 1)."""
         layers, log_scale = position
-        return self.network.log_prior(layers) - 0.5 * jnp.sum(jnp.square(log_scale))
+        return self.network.log_prior(layers) + log_prior_of_scale(log_scale)
 
     def log_density(self, position: Any, row: Any, log_noise: jax.Array) -> jax.Array:
         """Log p(y | x, theta) of one row."""

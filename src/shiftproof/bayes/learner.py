@@ -14,7 +14,7 @@ from shiftproof.bayes.laws import Law, Likelihood, StudentT, likelihood_of
 from shiftproof.bayes.network import Network
 from shiftproof.bayes.posterior import NetworkPosterior
 from shiftproof.bayes.progress import Line, Progress
-from shiftproof.bayes.scaling import ByColumn, Standard
+from shiftproof.bayes.scaling import ByColumn, Scaling, Standard
 from shiftproof.bayes.training import Replicates
 
 Fitted = TypeVar("Fitted", bound=NetworkPosterior)
@@ -90,6 +90,12 @@ class Learner(ABC, Generic[Fitted]):
         units = self.inputs, self.labels
         replicates = Replicates.of(X, y, seeds, rows, self.law, units)
         return self._posteriors(replicates, progress or Line(self.task))
+
+    @property
+    def learned_units(self) -> list[str]:
+        """What standard units are learned for, from the training rows."""
+        names = ["inputs"] if self.law.classifies else ["inputs", "labels"]
+        return [name for name in names if not isinstance(getattr(self, name), Scaling)]
 
     @property
     @abstractmethod

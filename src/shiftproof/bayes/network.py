@@ -171,3 +171,8 @@ def starts(network: Network, words: Words, inputs: int, outputs: int) -> Layers:
 def start_scales(count: int, outputs: int) -> NDArray[np.float32]:
     """Log of the scale of the noise at the start: a third of a standard unit."""
     return np.full((count, outputs), math.log(0.3), np.float32)
+
+
+def log_prior_of_scale(log_scale: jax.Array) -> jax.Array:
+    """The prior N(0, 1) of the log of a learned scale of noise, in standard units."""
+    return -0.5 * jnp.sum(jnp.square(log_scale))

@@ -15,13 +15,19 @@ from numpy.typing import NDArray
 
 from shiftproof import _checks
 from shiftproof._types import FloatArray, IntArray
-from shiftproof.bayes.accounting import PrivacyWarning, Spent, epsilon_of, noise_for
+from shiftproof.bayes.accounting import (
+    FIXED_UNITS,
+    LEARNED_UNITS,
+    PrivacyWarning,
+    Spent,
+    epsilon_of,
+    noise_for,
+)
 from shiftproof.bayes.bank import BankPosterior, banks
 from shiftproof.bayes.laws import Likelihood
 from shiftproof.bayes.learner import LikelihoodLearner
-from shiftproof.bayes.network import Network, start_scales, starts
+from shiftproof.bayes.network import Network, log_prior_of_scale, start_scales, starts
 from shiftproof.bayes.progress import Progress
-from shiftproof.bayes.scaling import Scaling
 from shiftproof.bayes.streams import of_seeds, streams
 from shiftproof.bayes.training import (
     ADAM,
@@ -183,27 +189,17 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
 
     @property
     def _conditions(self) -> tuple[str, ...]:
-        learned = (
-            "standard units, learned from these rows, tell nothing of them; they were NOT paid for"
-        )
-        fixed = "standard units were fixed without these rows"
         return (
-            learned if self._learned else fixed,
+            LEARNED_UNITS if self.learned_units else FIXED_UNITS,
             "settings were not tuned on these rows: every fit that was looked at spends as much",
             "the seed is random and secret",
             "the number of rows and the names of classes may be known",
             "rounding of Gaussian noise to 32 bits tells nothing",
         )
 
-    @property
-    def _learned(self) -> list[str]:
-        """What standard units are learned for."""
-        names = ["inputs"] if self.likelihood.classifies else ["inputs", "labels"]
-        return [name for name in names if not isinstance(getattr(self, name), Scaling)]
-
     def _warn(self) -> None:
-        if self._learned:
-            which = " and ".join(self._learned)
+        if self.learned_units:
+            which = " and ".join(self.learned_units)
             warnings.warn(
                 f"standard units of {which} are learned from the rows, outside of epsilon: "
                 f"pass {which.split(' ')[0]}=Scaling(center, scale) with numbers known beforehand",
@@ -282,8 +278,7 @@ def _private_steps(
         x, y = data.rows(rows)
         each = jax.vmap(jax.grad(loss), (None, 0, 0, None))(values, x, y, data.log_noise)
         noisy = noisy_sum(each, rows >= 0, clip, sigma, key)
-        prior = jax.grad(lambda layers: -network.log_prior(layers))(values[0])
-        pulls = (prior, jnp.zeros_like(values[1]))
+        pulls = jax.grad(lambda v: -network.log_prior(v[0]) - log_prior_of_scale(v[1]))(values)
         slope = jax.tree.map(lambda g, p: g / batch + p / data.n, noisy, pulls)
         step, moments = ADAM.update(slope, moments)
         return jax.tree.map(lambda v, s: v - rate * s, values, step), moments

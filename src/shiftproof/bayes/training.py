@@ -269,14 +269,20 @@ def in_groups(
 
     A group is one vectorised program. More of them at once would leave the caches of a processor;
     groups have one size, so that they share the program: the last is filled up with a repetition.
+    All is computed in 32 bits, whatever a session has set for its own work.
     """
+
+    def single(group: IntArray) -> tuple[Any, FloatArray]:
+        with jax.enable_x64(False):
+            return train(group)
+
     count = math.ceil(replicates / together)
     size = math.ceil(replicates / count)
     every = np.minimum(np.arange(count * size), replicates - 1).reshape(count, size)
     if count == 1:
-        return train(every[0])
+        return single(every[0])
     with ThreadPoolExecutor(os.cpu_count()) as cores:
-        futures = [cores.submit(train, group) for group in every]
+        futures = [cores.submit(single, group) for group in every]
         try:
             parts = [future.result() for future in futures]
         except BaseException:
