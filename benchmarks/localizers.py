@@ -29,10 +29,9 @@ OFF_IN_USE, LABELS, LEVELS = 0.9, 500, (0.4, 1.0)
 NETWORKS: dict[str, Any] = {
     "variational (the default)": VariationalNetwork(),
     "variational, Together": VariationalNetwork(inputs=Together()),
-    "variational, kl_weight = .1": VariationalNetwork(inputs=Together(), kl_weight=0.1),
-    "variational, the ELBO": VariationalNetwork(inputs=Together(), kl_weight=1.0),
-    "Langevin": LangevinNetwork(inputs=Together()),
-    "ensemble of 5": Ensemble(inputs=Together(), members=5),
+    "variational, the ELBO": VariationalNetwork(kl_weight=1.0),
+    "Langevin": LangevinNetwork(),
+    "ensemble of 5": Ensemble(members=5),
 }
 OTHERS: dict[str, Any] = {
     "nearest neighbour": lambda: KNeighborsRegressor(1),

@@ -32,7 +32,7 @@ RECIPES: dict[str, Any] = {
     "variational": VariationalNetwork(NET, steps=600, kl_weight=1.0),
     "Langevin": LangevinNetwork(NET, warmup=400, burn_in=100, thin=5, snapshots=80),
     "Gibbs": GibbsNetwork(
-        Network((2,)), loss=Welsch(3.0), inverse_temperature=2.0, draws=50, warmup=100
+        Network(()), loss=Welsch(3.0), inverse_temperature=2.0, draws=50, warmup=100
     ),
     "private": PrivateNetwork(NET, epsilon=20.0, steps=200, snapshots=20),
     "ensemble": Ensemble(NET, members=4, steps=300),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from conftest import RUNS
 from networks import CLASSIFIERS, RECIPES, Linear, of_classes, of_numbers, training
 from shiftproof.bayes import (
     Ensemble,
@@ -83,7 +84,7 @@ class TestClosedForms:
     def test_langevin(self):
         """Mean and covariance; steps of finite size make the law some percent wider."""
         recipe = LangevinNetwork(
-            LINEAR.network, likelihood=LINEAR.likelihood, batch=256, step_size=0.01,
+            LINEAR.network, likelihood=LINEAR.likelihood, batch=256, step_size=0.04,
             chains=4, snapshots=2000, thin=40, burn_in=500, warmup=300, **OWN,
         )  # fmt: skip
         posterior = recipe.fit(self.x, self.y, seed=0)
@@ -124,7 +125,7 @@ class TestClosedForms:
     def test_a_wrong_prior_would_be_noticed(self):
         """A negative control: the posterior of a prior four times as wide is told apart."""
         recipe = LangevinNetwork(
-            LINEAR.network, likelihood=LINEAR.likelihood, batch=256, step_size=0.01,
+            LINEAR.network, likelihood=LINEAR.likelihood, batch=256, step_size=0.04,
             chains=4, snapshots=2000, thin=40, burn_in=500, warmup=300, **OWN,
         )  # fmt: skip
         sample = LINEAR.weights(recipe.fit(self.x, self.y, seed=0).layers)
@@ -138,7 +139,7 @@ class TestClosedForms:
         recipe = VariationalNetwork(LINEAR.network, likelihood=law, steps=20)
         posterior = recipe.fit(self.x, 10 + 7 * self.y, seed=0)
         still = replace(
-            posterior, deviations=tuple((0 * w, 0 * b) for w, b in posterior.deviations)
+            posterior, deviations=tuple((1e-6 * w, 1e-6 * b) for w, b in posterior.deviations)
         )
         exact = stats.norm(still.mean(self.x), 0.5).logpdf(10 + 7 * self.y)
         np.testing.assert_allclose(still.log_likelihood(self.x, 10 + 7 * self.y), exact, rtol=1e-3)
@@ -171,14 +172,14 @@ def both():
     network, wide = Network((4,)), 100 * noise
     oracle = GibbsNetwork(
         network, loss=Welsch(wide), inverse_temperature=(wide / noise) ** 2,
-        draws=500, warmup=500, acceptance=0.95, **OWN,
+        draws=200 * RUNS, warmup=300, acceptance=0.95, **OWN,
     ).fit(x, y, seed=0)  # fmt: skip
     langevin = LangevinNetwork(
-        network, likelihood=Gaussian(noise), batch=256, step_size=0.005,
-        snapshots=1000, thin=200, burn_in=5000, warmup=500, **OWN,
+        network, likelihood=Gaussian(noise), batch=256, step_size=0.055,
+        snapshots=400 * RUNS, thin=100, burn_in=3000, warmup=500, **OWN,
     ).fit(x, y, seed=0)  # fmt: skip
     points = np.linspace(-2, 2, 9)[:, None]
-    return [np.array(one.sample(points, 1000, seed=0)) for one in (oracle, langevin)]
+    return [one.sample(points, 1000, seed=0) for one in (oracle, langevin)]
 
 
 class TestLangevinAgainstNuts:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import jax
 import numpy as np
@@ -385,6 +386,16 @@ class TestWhatIsSaidOnTheWay:
             recipe.fit(X, far, seed=0)
 
 
+@cache
+def head():
+    """The last layer of an ensemble's first member, sampled anew."""
+    recipe = GibbsNetwork(
+        Network(()), loss=Welsch(3.0), inverse_temperature=5.0,
+        features=of_numbers("ensemble"), draws=50, warmup=100,
+    )  # fmt: skip
+    return fitted(recipe, X, Y)
+
+
 class TestGibbs:
     def test_chains_that_disagree_are_no_posterior(self):
         recipe = replace(RECIPES["Gibbs"], least_effective=1e6)
@@ -418,12 +429,7 @@ class TestGibbs:
         assert "the draw is exact" in str(recipe.spent)
 
     def test_the_last_layer_of_a_larger_network(self):
-        body = of_numbers("ensemble")
-        head = GibbsNetwork(
-            Network(()), loss=Welsch(3.0), inverse_temperature=5.0, features=body,
-            draws=50, warmup=100, least_effective=10, largest_rhat=1.2,
-        )  # fmt: skip
-        posterior = head.fit(X, Y, seed=0)
+        body, posterior = of_numbers("ensemble"), head()
         assert posterior.parameters == 8 + 1
         assert np.abs(posterior.mean(X) - Y).mean() < 1.2 * np.abs(body.mean(X) - Y).mean()
         np.testing.assert_allclose(
@@ -540,13 +546,9 @@ class TestFiles:
         np.testing.assert_array_equal(again.predict(X, 0.5).lower, calibrated.predict(X, 0.5).lower)
 
     def test_a_head_takes_its_body_along(self, tmp_path):
-        body = of_numbers("ensemble")
-        head = fitted(
-            GibbsNetwork(Network(()), loss=Welsch(3.0), features=body, draws=50, warmup=100), X, Y
-        )
-        shp.save(head, tmp_path / "head.npz")
+        shp.save(head(), tmp_path / "head.npz")
         again = shp.load(tmp_path / "head.npz")
-        np.testing.assert_array_equal(again.mean(X), head.mean(X))
+        np.testing.assert_array_equal(again.mean(X), head().mean(X))
 
     @pytest.mark.parametrize(
         "spoil",

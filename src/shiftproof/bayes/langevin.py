@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from blackjax.sgmcmc.gradients import grad_estimator
+from numpy.typing import NDArray
 
 from shiftproof import _checks
 from shiftproof._types import FloatArray, IntArray
@@ -38,12 +39,13 @@ from shiftproof.errors import InputError
 class LangevinNetwork(LikelihoodLearner["LangevinPosterior"]):
     """A recipe: snapshots of stochastic gradient Langevin dynamics (Welling and Teh 2011),
 
-        theta <- theta + h grad log p(theta | batch) + sqrt(2 h) N(0, 1),    h = step_size / n,
+        theta <- theta + h grad log p(theta | batch) + sqrt(2 h) N(0, 1),    h = step_size s^2 / n,
 
-    where the gradient of a batch stands for that of all n rows. Each chain starts at a mode, found
-    by Adam. The law of the snapshots comes near the posterior as step_size falls and the chains
-    grow long; at a fixed step the noise of batches makes it wider. The log of a learned scale of
-    noise has the prior N(0, 1) in standard units.
+    s the scale of the noise in standard units where the chain starts (1 for classes); the gradient
+    of a batch stands for that of all n rows. Each chain starts at a mode, found by Adam. The law of
+    the snapshots comes near the posterior as step_size falls and the chains grow long; at a fixed
+    step the noise of batches makes it wider. The log of a learned scale of noise has the prior
+    N(0, 1) in standard units.
 
     Parameters
     ----------
@@ -66,6 +68,7 @@ class LangevinNetwork(LikelihoodLearner["LangevinPosterior"]):
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import NDArray
     >>> import shiftproof as shp
     >>> from shiftproof.bayes import LangevinNetwork, Network
     >>> x = np.linspace(-1, 1, 200)[:, None]
@@ -78,7 +81,7 @@ class LangevinNetwork(LikelihoodLearner["LangevinPosterior"]):
     True
     """
 
-    step_size: float = 1e-4
+    step_size: float = 0.05
     batch: int = 64
     chains: int = 4
     snapshots: int = 200
@@ -94,7 +97,7 @@ class LangevinNetwork(LikelihoodLearner["LangevinPosterior"]):
         for name in ("batch", "chains", "snapshots", "thin", "warmup"):
             _checks.whole(name, getattr(self, name), 1, "say 20")
         _checks.whole("burn_in", self.burn_in, 0, "say 1000")
-        _checks.positive("step_size", self.step_size, "say 1e-4")
+        _checks.positive("step_size", self.step_size, "say 0.05")
         if self.snapshots % self.chains:
             expected = f"a multiple of {self.chains}, the number of chains"
             repair = "every chain gives as many"
@@ -129,17 +132,27 @@ class LangevinNetwork(LikelihoodLearner["LangevinPosterior"]):
         """Snapshots of one chain."""
         return self.snapshots // self.chains
 
+    def _lengths(self, start: Any, replicates: Replicates) -> NDArray[np.float32]:
+        """H n of each chain: the posterior is as narrow as s, so that steps go with its square."""
+        if self.likelihood.classifies:
+            return np.full(len(replicates), self.step_size, np.float32)
+        _, learned = start
+        scale = learned if self.likelihood.scale is None else replicates.data.log_noise
+        found: NDArray[np.float32] = np.exp(2 * np.asarray(scale).mean(axis=1))
+        return np.float32(self.step_size) * found
+
     def _wander(
         self, position: Any, words: Words, replicates: Replicates, shared: Shared
     ) -> tuple[Any, FloatArray]:
         """Chains side by side; their snapshots (chains, snapshots, ...)."""
+        lengths = self._lengths(position, replicates)
         stops = self.burn_in + self.thin * np.arange(self._each + 1)
         kept, first = [], 0
         for last in stops.tolist():
             with shared.calling:
                 position, losses = _steps(
                     Langevin(self.network, self.likelihood), self.batch, position,
-                    replicates.data, words, jnp.float32(self.step_size), first, last,
+                    replicates.data, words, lengths, first, last,
                 )  # fmt: skip
             loss = np.asarray(losses, dtype=np.float64)
             demand_finite(
@@ -190,7 +203,7 @@ def _steps(
     position: Any,
     data: Data,
     words: Words,
-    step_size: jax.Array,
+    lengths: jax.Array,
     first: int,
     last: int,
 ) -> tuple[Any, jax.Array]:
@@ -203,19 +216,19 @@ def _steps(
     def density(data: Data) -> Any:
         return partial(target.log_density, log_noise=data.log_noise)
 
-    def one(position: Any, data: Data, key: jax.Array) -> Any:
+    def one(position: Any, data: Data, key: jax.Array, length: jax.Array) -> Any:
         key_rows, key_noise = jax.random.split(key)
         gradient = grad_estimator(target.log_prior, density(data), data.n)
         rows = drawn(key_rows, data)
-        return kernel(key_noise, position, gradient, rows, step_size / data.n)
+        return kernel(key_noise, position, gradient, rows, length / data.n)
 
     def loss(position: Any, data: Data, key: jax.Array) -> jax.Array:
         each = jax.vmap(density(data), in_axes=(None, 0))(position, drawn(key, data))
         return -jnp.mean(each)
 
-    together = jax.vmap(one, in_axes=(0, PER_REPLICATE, 0))
+    together = jax.vmap(one, in_axes=(0, PER_REPLICATE, 0, 0))
     fold, keys = jax.vmap(jax.random.fold_in, (0, None)), streams(words)
     position = jax.lax.fori_loop(
-        first, last, lambda step, now: together(now, data, fold(keys, step)), position
+        first, last, lambda step, now: together(now, data, fold(keys, step), lengths), position
     )
     return position, jax.vmap(loss, in_axes=(0, PER_REPLICATE, 0))(position, data, fold(keys, last))

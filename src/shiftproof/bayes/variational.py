@@ -76,7 +76,7 @@ class VariationalNetwork(LikelihoodLearner["VariationalPosterior"]):
     True
     """
 
-    kl_weight: float = 0.01
+    kl_weight: float = 0.1
     steps: int = 2000
     batch: int = 64
     learning_rate: float = 0.01
