@@ -68,7 +68,6 @@ class LangevinNetwork(LikelihoodLearner["LangevinPosterior"]):
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import NDArray
     >>> import shiftproof as shp
     >>> from shiftproof.bayes import LangevinNetwork, Network
     >>> x = np.linspace(-1, 1, 200)[:, None]

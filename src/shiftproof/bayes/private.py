@@ -52,7 +52,7 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
     """A recipe: DP-SGD (Abadi et al. 2016). Each step draws every row by itself with probability
     q = batch / n, and descends along
 
-        1/batch ( sum_i min(1, clip / |g_i|) g_i  +  sigma clip N(0, 1) )  -  1/n grad log prior,
+        1/batch ( sum_i min(1, clip / norm(g_i)) g_i + sigma clip N(0, 1) )  -  1/n grad log prior,
 
     g_i = - grad log p(y_i | x_i, theta). The noise sigma is the least that spends at most
     (epsilon, delta) over all steps, one row more or less. All steps are accounted for together, so
@@ -298,7 +298,7 @@ def _private_steps(
 def noisy_sum(
     gradients: Any, present: jax.Array, clip: jax.Array, sigma: jax.Array, key: jax.Array
 ) -> Any:
-    """sum_i min(1, clip / |g_i|) g_i + sigma clip N(0, 1), over the rows that are present."""
+    """sum_i min(1, clip / norm(g_i)) g_i + sigma clip N(0, 1), over the rows that are present."""
     parts, tree = jax.tree.flatten(gradients)
     squares = sum(jnp.sum(jnp.square(part.reshape(len(part), -1)), axis=1) for part in parts)
     norms = jnp.sqrt(squares)
