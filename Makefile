@@ -7,6 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: demo test lowest guarantees lint types docs bench mutants clean
 
 demo: $(VENV)/.base ## the main job on simulated data, end to end
+	$(BIN)/python examples/switched_stations.py
 	$(BIN)/python examples/shifted_road.py
 	$(BIN)/python examples/counted_rates.py
 	$(BIN)/python examples/patients_shift.py
@@ -38,6 +39,7 @@ bench: $(VENV)/.bench ## against numpy, scikit-learn, densratio and numpyro, mea
 	$(BIN)/python benchmarks/controllers.py
 	$(BIN)/python benchmarks/ratios.py
 	$(BIN)/python benchmarks/bayes.py
+	$(BIN)/python benchmarks/planning.py
 
 mutants: $(VENV)/.test ## every deliberate mistake in risk/ has to be caught
 	$(BIN)/python tests/mutants.py

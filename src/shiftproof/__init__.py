@@ -98,6 +98,7 @@ _HOME = {
     "feasibility": "shiftproof.planning.feasibility",
     "load": "shiftproof.persist.files",
     "plan": "shiftproof.planning.planner",
+    "plan_splits": "shiftproof.planning.splits",
     "rate_vertices": "shiftproof.risk",
     "row_digests": "shiftproof.ratios.roles",
     "save": "shiftproof.persist.files",
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from shiftproof.planning.certificate import Certificate, certify
     from shiftproof.planning.feasibility import Feasibility, feasibility
     from shiftproof.planning.planner import Plan, plan
+    from shiftproof.planning.splits import plan_splits
     from shiftproof.predictors.models import Columns, OnColumns
     from shiftproof.predictors.posteriors import PosteriorMean, Snapshots, Thompson
     from shiftproof.ratios.bootstrap import BootstrapRatio
@@ -256,6 +258,7 @@ __all__ = [
     "feasibility",
     "load",
     "plan",
+    "plan_splits",
     "rate_vertices",
     "row_digests",
     "save",

@@ -159,6 +159,15 @@ def _no_flag(name: str, value: ArrayLike, repair: str) -> None:
         raise InputError(name, "a number", f"{value!r}", repair)
 
 
+def ratio_max(value: float) -> float:
+    """Wmax, the largest value of a ratio of mean 1: finite, and at least 1."""
+    largest = scalar("ratio_max", value, "the largest value of the ratio, E_P w = 1")
+    if not 1 <= largest < math.inf:
+        repair = "a ratio of mean 1 exceeds 1 somewhere, or is 1; one without an end has no bound"
+        raise InputError("ratio_max", "a finite number of at least 1", f"{value!r}", repair)
+    return largest
+
+
 def risk_level(alpha: ArrayLike, bound: float) -> FloatArray:
     _no_flag("alpha", alpha, "state the tolerated risk in the units of the loss")
     array = floats("alpha", alpha, repair="state the tolerated risk in the units of the loss")

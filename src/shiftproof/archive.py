@@ -141,7 +141,8 @@ def write(path: PathLike, archive: Archive) -> None:
 
     Examples
     --------
-    >>>     >>> from pathlib import Path
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from shiftproof.archive import Archive, read, write
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(Path(folder) / "example.npz", Archive("example", [1, 2], {}))
@@ -156,7 +157,8 @@ def written_whole(path: PathLike, data: bytes) -> None:
 
     Examples
     --------
-    >>>     >>> from pathlib import Path
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from shiftproof.archive import written_whole
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written_whole(Path(folder) / "a.txt", b"whole")

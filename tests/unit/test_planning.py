@@ -8,10 +8,12 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neighbors import KNeighborsRegressor
 
 import shiftproof as shp
 from shiftproof._tables import Table
 from shiftproof.planning.resampling import Pilot
+from shiftproof.runs import Run
 
 RNG = np.random.default_rng(8)
 
@@ -135,6 +137,43 @@ def test_several_shifts_are_planned_at_once_and_more_shift_costs_more():
     assert len(plan.outlooks) == 6
     assert "90% off, n_cal 120" in str(plan)
     assert list(pd.DataFrame(plan.columns()).columns) == list(asdict(plan.outlooks[0]))
+
+
+def test_expected_and_certified_stand_in_two_columns():
+    controller = road(loss=shp.Distance(cap=4.0))
+    sample = rows(2000, 0.5)
+    plan = shp.plan(controller, *sample, TARGET, alpha=1.0, n_cal=[100, 800], rules=["envelope"])
+    few, many = plan.outlooks
+    assert few.expected < few.certified <= 1
+    assert many.expected < many.certified < few.certified
+    paper = shp.certify(controller, *sample, TARGET, alpha=1.0, n_cal=800)
+    assert paper.size == many.certified
+    assert "certified" in str(many)
+    assert all(
+        one.certified is None
+        for one in shp.plan(
+            controller, *sample, alpha=1.0, n_cal=[800], rules=["envelope"]
+        ).outlooks
+    )
+    other = road(shp.KnownRatio(lambda x: 0.2 + 1.6 * x[:, 0]), loss=shp.Distance(cap=4.0))
+    (one,) = shp.plan(other, *sample, TARGET, alpha=1.0, n_cal=[800], rules=["paper"]).outlooks
+    assert one.certified is None
+
+
+def test_advice_names_what_shrinks_the_sets_most():
+    shifts = {"mild": groups(0.5), "severe": groups(0.9)}
+    plan = shp.plan(road(), X, Y, alpha=0.5, n_cal=[100, 300], ratios=shifts)
+    said = plan.advice("paper", "severe", 100).splitlines()
+    assert said[0].startswith("sets of")
+    sizes = [float(line.split()[0]) for line in said[1:]]
+    assert sizes == sorted(sizes)
+    told = " ".join(said)
+    for words in ("with n_cal 300", "by the rule envelope", "by the rule directional"):
+        assert words in told
+    best = min(plan.outlooks, key=lambda one: one.expected)
+    assert "nothing in this plan" in plan.advice(best.rule, best.shift, best.n_cal)
+    with pytest.raises(shp.InputError, match="choice: expected one of"):
+        plan.advice("paper", "severe", 7)
 
 
 def test_a_plan_is_the_same_for_the_same_seed():
@@ -277,3 +316,70 @@ def test_what_cannot_be_planned_is_refused():
     for call, sentence in cases:
         with pytest.raises(shp.InputError, match=sentence):
             call()
+
+
+def noisy(n, rng=RNG):
+    x = rng.uniform(0, 10, (n, 2))
+    return x, np.sin(x[:, 0]) + 0.1 * x[:, 1] + 0.1 * rng.normal(size=n)
+
+
+def neighbours(x, y):
+    return KNeighborsRegressor(5).fit(x, y)
+
+
+WAVE = shp.RiskController(lambda x: x[:, 0], shp.Intervals(-2, 4), shp.Miscoverage())
+SPLIT = {"refit": neighbours, "total": 400, "alpha": 0.1, "rules": ["paper"], "repeats": 4}
+
+
+def realised_split(n_train, times=15):
+    """The mean relative size of this split, with data of its own."""
+    rng, found = np.random.default_rng(17), []
+    for _ in range(times):
+        model = neighbours(*noisy(n_train, rng))
+        controller = shp.RiskController(model, WAVE.sets, WAVE.loss, WAVE.ratio, shp.Constant())
+        calibrated = controller.calibrate(*noisy(400 - n_train, rng))
+        found.append(calibrated.predict(noisy(50, rng)[0], 0.1).relative_size().mean())
+    return float(np.mean(found))
+
+
+def test_the_recommended_split_costs_little_more_than_the_best():
+    sizes = [20, 80, 200, 320, 392]
+    plan = shp.plan_splits(WAVE, *noisy(700), n_train=sizes, **SPLIT)
+    truth = {n: realised_split(n) for n in sizes}
+    best = plan.best("paper", "as given")
+    assert truth[best.n_train] <= 1.1 * min(truth.values())
+    for one in plan.outlooks:
+        assert one.n_cal == 400 - one.n_train
+        assert one.expected == pytest.approx(truth[one.n_train], rel=0.25)
+
+
+def test_splits_that_the_pilot_cannot_show_are_refused():
+    cases = [
+        ([680], "sizes up to 650, as the pilot has 700 rows"),
+        ([400], "fewer than all labels"),
+        ([], "at least one training size"),
+        ([0], "at least 1"),
+    ]
+    for sizes, sentence in cases:
+        asked = SPLIT | ({"total": 2000} if sizes == [680] else {})
+        with pytest.raises(shp.InputError, match=sentence):
+            shp.plan_splits(WAVE, *noisy(700), n_train=sizes, **asked)
+
+
+def test_splits_are_taken_up_where_they_ended(tmp_path):
+    pilot = noisy(300)
+    asked = SPLIT | {"n_train": [20, 100], "repeats": 2}
+    fits = []
+
+    def counted(x, y):
+        fits.append(len(x))
+        if len(fits) == 3:
+            raise KeyboardInterrupt
+        return neighbours(x, y)
+
+    run = Run(tmp_path / "splits.json", progress=False)
+    with pytest.raises(KeyboardInterrupt):
+        shp.plan_splits(WAVE, *pilot, run=run, **(asked | {"refit": counted}))
+    again = shp.plan_splits(WAVE, *pilot, run=run, **(asked | {"refit": counted}))
+    assert fits == [20, 20, 100, 100, 100]  # one of them was cut off
+    assert again.outlooks == shp.plan_splits(WAVE, *pilot, **asked).outlooks

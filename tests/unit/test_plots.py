@@ -18,8 +18,10 @@ import shiftproof as shp
 from shiftproof import plots
 from shiftproof._tables import Table
 from shiftproof.keys import Draws
+from shiftproof.planning.planner import Outlook
 from shiftproof.predictors.models import predictor_of
 from shiftproof.sets.areas import polygon_area
+from shiftproof.theory import SizeBound
 
 INF = np.inf
 RNG = np.random.default_rng(0)
@@ -103,6 +105,24 @@ def diagnosis():
 
 
 FOUND = diagnosis()
+
+
+def outlooks(n_train=None):
+    """Sizes that fall with n_cal, and whole label spaces for the paper's rule with few."""
+    return tuple(
+        Outlook(rule, shift, n_train and 400 - n, n, size / n, size / n / 2, size / n * 2, whole)
+        for rule, size in (("paper", 40.0), ("envelope", 20.0))
+        for shift in ("mild", "severe")
+        for n, whole in ((50, 0.5), (100, 0.2), (200, 0.0))
+    )
+
+
+PLAN = shp.Plan(outlooks(), 0.5, 0.1, 60, {})
+SPLITS = shp.Plan(outlooks(n_train=1), 0.5, 0.1, 60, {})
+BOUNDS = {
+    "few": SizeBound({"model": 0.1, "test_mass": 0.7, "calibration": 0.6}, 0.1, ("one",)),
+    "many": SizeBound({"model": 0.1, "test_mass": 0.0, "calibration": 0.2}, 0.1, ("one",)),
+}
 DRAW = {
     "risk_curve": lambda **ax: plots.risk_curve(calibrated().prepare(NEW), LEVEL, **ax),
     "size_curve": lambda **ax: plots.size_curve(calibrated().prepare(NEW), [0.2, 0.4], **ax),
@@ -113,6 +133,8 @@ DRAW = {
         calibrated().predict(NEW, LEVEL), NEW[:, 0], truth=TRUTH, **ax
     ),
     "label_counts": lambda **ax: plots.label_counts(classes(), **ax),
+    "plan_curve": lambda **ax: plots.plan_curve(PLAN, **ax),
+    "bound_terms": lambda **ax: plots.bound_terms(BOUNDS, **ax),
 }
 EACH = pytest.mark.parametrize("name", plots.__all__)
 
@@ -579,3 +601,43 @@ except ModuleNotFoundError as error:
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert run.stdout.strip() == "plots need the package matplotlib: pip install 'shiftproof[plot]'"
+
+
+def test_a_plan_is_drawn_as_it_stands_with_its_cliff():
+    axes = plots.plan_curve(PLAN, "severe")
+    for rule, size in (("paper", 40.0), ("envelope", 20.0)):
+        x, y = line(axes, f"{rule}: expected")
+        np.testing.assert_allclose(x, [50, 100, 200])
+        np.testing.assert_allclose(y, size / x)
+    (cliff,) = [one for one in axes.patches if one.get_hatch()]
+    assert (cliff.get_x(), cliff.get_x() + cliff.get_width()) == (50, 100)
+    assert "more than 1% whole label spaces" in " ".join(labels(axes))
+    assert "60 pilot labels" in axes.get_title(loc="left")
+
+
+def test_a_plan_of_splits_marks_the_best_one():
+    axes = plots.plan_curve(SPLITS)
+    assert axes.get_xlabel() == "share of labels that train"
+    stars = [one for one in axes.collections if "best" in str(one.get_label())]
+    np.testing.assert_allclose([one.get_offsets()[0] for one in stars], [[0.5, 0.2], [0.5, 0.1]])
+
+
+def test_terms_of_bounds_are_stacked_up_to_one_and_no_further():
+    axes = plots.bound_terms(BOUNDS)
+    heights = np.array([[bar.get_height() for bar in bars] for bars in axes.containers])
+    np.testing.assert_allclose(heights, [[0.1, 0.1], [0.7, 0.0], [0.2, 0.2]])
+    assert [text.get_text() for text in axes.texts] == ["says nothing"]
+    assert labels(axes) == ["model", "test mass", "calibration"]
+
+
+def test_plans_and_bounds_that_cannot_be_drawn_are_refused():
+    for call, sentence in (
+        (lambda: plots.plan_curve(PLAN, "other"), "one of"),
+        (lambda: plots.plan_curve(FOUND), "plan: expected Plan"),
+        (lambda: plots.plan_curve(shp.Plan((), 0.1, 0.1, 9, {})), "at least one outlook"),
+        (lambda: plots.bound_terms({}), "a mapping from labels to bounds"),
+        (lambda: plots.bound_terms({1: 0.5}), "expected SizeBound"),
+    ):
+        with pytest.raises(shp.InputError, match=sentence):
+            call()
+    assert plt.get_fignums() == []

@@ -8,30 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from shiftproof import _checks, theory
+from shiftproof import _checks
 from shiftproof._tables import Array, Table
-from shiftproof._types import FloatArray
 from shiftproof.confidence import probability
-from shiftproof.contracts import Certainty
 from shiftproof.controller import Calibrated, RiskController
 from shiftproof.errors import InputError
-from shiftproof.ratios.groups import GroupRatio
-from shiftproof.ratios.labels import labels_of
+from shiftproof.planning.ground import Ground, demand_known_scale
 from shiftproof.ratios.roles import row_digests
 from shiftproof.risk import LossCurves
-from shiftproof.theory import Band, SizeCurve
-from shiftproof.worst_case import Constant
-
-#: The grid of thresholds: fixed by the label space and the number, before any label is seen.
-_THRESHOLDS, _FINEST = 80, 1e-4
 
 _FORM = 1
 
@@ -137,7 +128,15 @@ class Certificate:
         }
         return cls(**fields)
 
-    def verify(self, controller: RiskController, X: object, y: object, X_target: object) -> None:
+    def verify(
+        self,
+        controller: RiskController,
+        X: object,
+        y: object,
+        X_target: object,
+        *,
+        seed: int | None = None,
+    ) -> None:
         """Raise unless the same data and the same controller give this very certificate.
 
         Examples
@@ -157,7 +156,14 @@ class Certificate:
         other labels, losses
         """
         again = certify(
-            controller, X, y, X_target, alpha=self.alpha, n_cal=self.n_cal, delta=self.delta
+            controller,
+            X,
+            y,
+            X_target,
+            alpha=self.alpha,
+            n_cal=self.n_cal,
+            delta=self.delta,
+            seed=seed,
         )
         changed = [name for name in self.data if again.data.get(name) != self.data[name]]
         if changed:
@@ -200,6 +206,7 @@ def certify(
     alpha: float,
     n_cal: int,
     delta: float = 0.1,
+    seed: int | None = None,
 ) -> Certificate:
     """Bound the expected relative size of sets that are still to be calibrated.
 
@@ -219,6 +226,8 @@ def certify(
         The number of calibration examples that will be labelled, other ones than these.
     delta : float
         9/10 of it for the risk of the model, 1/10 for the inputs.
+    seed : int, optional
+        Needed where something draws at random.
 
     Returns
     -------
@@ -241,28 +250,13 @@ def certify(
     (0.53, 'the model is what it is: train it on more examples, or promise less (a larger alpha)')
     """
     probability("delta", delta)
-    ratio_max = _largest_ratio(controller)
-    calibrated = controller.calibrate(X, y)
+    demand_known_scale(controller.ratio)
+    calibrated = controller.calibrate(X, y, seed=seed)
     losses, table, target = calibrated.losses, Table.of("X", X), Table.of("X_target", X_target)
-    if math.isinf(losses.bound):
-        raise InputError("loss", "a bounded one", "inf", "cap the loss, or bound the label space")
     level = _checks.scalar("alpha", alpha, "one level")
     prepared = calibrated.prepare(target)
-    nest, share = prepared.nest, delta * 0.9
-    grid = _grid(nest, losses)
-    band = _band(controller, table, losses, grid, share, ratio_max)
-    sizes = SizeCurve.of(nest, grid, weights=np.asarray(prepared.weights))
-    constant = isinstance(controller.worst_case, Constant)
-    bound = theory.repaired_bound(
-        band,
-        sizes,
-        alpha=level,
-        n_cal=n_cal,
-        ratio_max=ratio_max,
-        ceiling=_ceiling(losses, grid),
-        worst=None if constant else _worst(controller, nest, grid),
-        delta_inputs=delta - share,
-    )
+    ground = Ground.of(controller, losses, table, prepared.nest, prepared.weights, delta)
+    bound = ground.bound(level, n_cal)
     return Certificate(
         bound.total,
         dict(bound.terms),
@@ -296,76 +290,6 @@ _UNCHECKED = (
     "that alpha, n_cal and the shift were chosen before looking at these data",
     "that the predictor has not seen these labels",
 )
-
-
-def _largest_ratio(controller: RiskController) -> float:
-    """Wmax, of a ratio that is known with its scale."""
-    ratio = controller.ratio
-    if isinstance(ratio, GroupRatio) and ratio.assumption.certainty is Certainty.GIVEN_WEIGHTS:
-        largest = max(ratio.ratio_of(group) for group in ratio.groups)
-        if math.isinf(largest):
-            repair = "a group of the target alone gets the worst case: leave it out, and say so"
-            raise InputError("ratio", "groups that the source has", "one it has not", repair)
-        return largest
-    if ratio.columns == () and ratio.assumption.certainty is Certainty.GIVEN_WEIGHTS:
-        return 1.0
-    raise InputError(
-        "ratio",
-        "rates of groups that are known, or NoShift",
-        type(ratio).__name__,
-        "a certificate needs the scale of the ratio (E w = 1) and its largest value; plan(...) "
-        "says what is expected under any ratio",
-    )
-
-
-def _grid(nest: Any, losses: LossCurves) -> FloatArray:
-    """Thresholds that the inputs and the label space alone decide, finer towards the lower end."""
-    ends = nest.whole()
-    far = float(np.max(ends)) if np.isfinite(ends).all() else math.inf
-    if math.isinf(far) or math.isinf(losses.lower):
-        repair = "give the sets a range, a box or a polygon"
-        raise InputError("sets", "a label space with an end", "one without", repair)
-    steps = np.geomspace(_FINEST, 1.0, _THRESHOLDS)
-    return np.append(losses.lower, losses.lower + (far - losses.lower) * steps)
-
-
-def _band(
-    controller: RiskController,
-    table: Table,
-    losses: LossCurves,
-    grid: FloatArray,
-    delta: float,
-    ratio_max: float,
-) -> Band:
-    """The better one of bets on weighted losses and of a band for each group."""
-    ratio = controller.ratio
-    weights = np.asarray(ratio.weights(table.native()))
-    make: Callable[..., Band] = theory.betting_band
-    if not isinstance(ratio, GroupRatio):
-        return make(losses, grid, delta)
-    betting = make(losses, grid, delta / 2, weights=weights, ratio_max=ratio_max)
-    rates = {group: ratio.target_rate(group) for group in ratio.groups}
-    try:
-        grouped = theory.group_band(
-            losses, labels_of(ratio.group, table), rates, grid, min(delta / 2, 0.5)
-        )
-    except InputError:  # losses of another form: bets alone
-        return make(losses, grid, delta, weights=weights, ratio_max=ratio_max)
-    values = np.minimum(betting.values, grouped.values)
-    basis = f"the better of {betting.basis}, and {grouped.basis}"
-    return Band(grid, grouped.estimate, values, losses.bound, delta, basis)
-
-
-def _ceiling(losses: LossCurves, grid: FloatArray) -> FloatArray | None:
-    """The largest loss at each threshold, where a distance says it: Rmax - r."""
-    plain = len(losses.slopes) and (losses.slopes == 1).all() and np.isinf(losses.heights).all()
-    return np.maximum(losses.bound - (grid - losses.lower), 0.0) if plain else None
-
-
-def _worst(controller: RiskController, nest: Any, grid: FloatArray) -> FloatArray:
-    """Lworst at each threshold, for each input."""
-    worst = controller.loss.worst(nest)
-    return np.stack([worst.at(float(place)) for place in grid], axis=1)
 
 
 def _assumptions(calibrated: Calibrated) -> tuple[str, ...]:

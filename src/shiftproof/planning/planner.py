@@ -21,6 +21,7 @@ from shiftproof.confidence import probability
 from shiftproof.contracts import Assumption, Ratio, WorstCase
 from shiftproof.controller import Prepared, RiskController
 from shiftproof.errors import InputError
+from shiftproof.planning.ground import Ground
 from shiftproof.planning.resampling import Pilot
 from shiftproof.runs import seed_of
 from shiftproof.worst_case import Constant, Directional, Pointwise
@@ -54,6 +55,9 @@ class Outlook:
         larger pilot would say.
     whole : float
         The share of whole label spaces.
+    certified : float or None
+        A bound on the expected relative size that holds with confidence 1 - delta, 1 where it says
+        nothing; None where it was not asked for, or cannot be had.
 
     Examples
     --------
@@ -70,12 +74,14 @@ class Outlook:
     low: float
     high: float
     whole: float
+    certified: float | None = None
 
     def __str__(self) -> str:
         split = "" if self.n_train is None else f"n_train {self.n_train}, "
         return (
             f"{self.rule}, {self.shift}, {split}n_cal {self.n_cal}: {self.expected:.4g} "
             f"[{self.low:.3g}, {self.high:.3g}], {self.whole:.1%} whole"
+            + ("" if self.certified is None else f", certified {self.certified:.3g}")
         )
 
 
@@ -147,6 +153,39 @@ class Plan:
             raise InputError("rule and shift", expected, f"{(rule, shift)!r}", "as in the plan")
         return min(found, key=lambda one: one.expected)
 
+    def advice(self, rule: str, shift: str, n_cal: int) -> str:
+        """What would shrink the sets of a choice most, among the choices of this plan.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import shiftproof as shp
+        >>> x = np.linspace(0, 1, 100)[:, None]
+        >>> controller = shp.RiskController(
+        ...     lambda x: x[:, 0], shp.Intervals(0, 1), shp.Miscoverage()
+        ... )
+        >>> plan = shp.plan(controller, x, x[:, 0] ** 2, alpha=0.1, n_cal=[5, 50])
+        >>> print(plan.advice("paper", "as given", 5))
+        sets of 1 at n_cal 5, paper, as given; smaller would be
+          0.43 with n_cal 50
+        """
+        chosen = self.at(rule=rule, shift=shift, n_cal=n_cal)
+        if not chosen:
+            known = sorted({(one.rule, one.shift, one.n_cal) for one in self.outlooks})
+            got = f"{(rule, shift, n_cal)!r}"
+            raise InputError("choice", f"one of {known}", got, "as in the plan")
+        now = min(chosen, key=lambda one: one.expected)
+        others = [
+            (one.expected, what)
+            for one in self.outlooks
+            if (what := _change(now, one)) and one.expected < now.expected
+        ]
+        head = f"sets of {now.expected:.2g} at n_cal {n_cal}, {rule}, {shift}"
+        if not others:
+            return f"{head}; nothing in this plan makes them smaller"
+        lines = [f"  {size:.2g} {what}" for size, what in sorted(others)]
+        return "\n".join([f"{head}; smaller would be", *lines])
+
     def __str__(self) -> str:
         head = (
             f"expected relative size at alpha = {self.alpha:.6g}, from {self.pilot} pilot labels, "
@@ -180,8 +219,8 @@ def plan(
     y : array
         Its labels.
     X_target : table or array, optional
-        Inputs from P'. Where left out, or where several shifts are asked for, the inputs of the
-        pilot serve, each counted w times.
+        Inputs from P', independent of the pilot. Where left out, or where several shifts are asked
+        for, the inputs of the pilot serve, each counted w times, and nothing is certified.
     alpha : float
     n_cal : sequence of int
     ratios : mapping of str to Ratio, optional
@@ -236,12 +275,30 @@ def plan(
         for shift, ratio in shifts.items():
             pilot = Pilot(calibrated.losses, table, ratio)
             points = _points(prepared, ratio, name, pilot if X_target is None else None)
-            found += [
-                points.outlook(pilot, level, n, delta, (name, shift), seed_of(seed, name, shift, n))
-                for n in sizes
-            ]
+            ground = points.ground(pilot, delta) if X_target is not None else None
+            for n in sizes:
+                its_seed = seed_of(seed, name, shift, n)
+                one = points.outlook(pilot, level, n, delta, (name, shift), its_seed)
+                sure = None if ground is None else ground.bound(level, n).total
+                found.append(replace(one, certified=sure))
     assumptions = {name: ratio.assumption for name, ratio in shifts.items()}
     return Plan(tuple(found), level, delta, len(table), assumptions)
+
+
+def _change(now: Outlook, other: Outlook) -> str:
+    """The one thing that differs, in words; nothing where several do."""
+    changed = [
+        told
+        for name, told in (
+            ("rule", f"by the rule {other.rule}"),
+            ("shift", f"under the shift {other.shift}"),
+            ("n_cal", f"with n_cal {other.n_cal}"),
+        )
+        if getattr(now, name) != getattr(other, name)
+    ]
+    if now.n_train != other.n_train:
+        return f"with n_train {other.n_train}, n_cal {other.n_cal}" if len(changed) == 1 else ""
+    return changed[0] if len(changed) == 1 else ""
 
 
 def _rules_of(controller: RiskController, asked: Sequence[str] | None) -> list[str]:
@@ -266,7 +323,8 @@ def _goes(controller: RiskController, worst_case: WorstCase) -> bool:
 
 def _points(prepared: Prepared, ratio: Ratio[Any], rule: str, pilot: Pilot | None) -> _Points:
     """Test points from P', or those of the pilot, each counted as often as P' has it."""
-    controller = replace(prepared.calibrated.controller, worst_case=_RULES[rule])
+    controller = prepared.calibrated.controller
+    controller = replace(controller, ratio=ratio, worst_case=_RULES[rule])
     weights = ratio.weights(prepared.table.native(), prepared.draws.keys_if_any("ratio"))
     counts = np.ones(len(prepared))
     if pilot is not None:
@@ -284,6 +342,15 @@ class _Points:
     nest: Any
     weights: Any
     counts: FloatArray
+
+    def ground(self, pilot: Pilot, delta: float) -> Ground | None:
+        """What a bound on the sizes stands on; None where ratio or loss allow none."""
+        try:
+            return Ground.of(
+                self.controller, pilot.losses, pilot.table, self.nest, self.weights, delta
+            )
+        except InputError:
+            return None
 
     def outlook(
         self, pilot: Pilot, alpha: float, n: int, delta: float, name: tuple[str, str], seed: int

@@ -14,13 +14,16 @@ and no promise.
 """
 
 from shiftproof.plots.curves import risk_curve, size_curve
+from shiftproof.plots.plans import bound_terms, plan_curve
 from shiftproof.plots.sets import intervals, label_counts, regions
 from shiftproof.plots.shift import balance, weights
 
 __all__ = [
     "balance",
+    "bound_terms",
     "intervals",
     "label_counts",
+    "plan_curve",
     "regions",
     "risk_curve",
     "size_curve",

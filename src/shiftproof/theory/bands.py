@@ -476,10 +476,7 @@ def _grid(losses: LossCurves, thresholds: ArrayLike) -> FloatArray:
 def _weights(
     losses: LossCurves, weights: ArrayLike | None, ratio_max: float
 ) -> tuple[FloatArray | None, float]:
-    largest = _checks.scalar("ratio_max", ratio_max, "the largest value of the ratio")
-    if not 1 <= largest < math.inf:
-        got, repair = f"{ratio_max!r}", "a ratio of mean 1 exceeds 1 somewhere, or is 1 throughout"
-        raise InputError("ratio_max", "a finite number of at least 1", got, repair)
+    largest = _checks.ratio_max(ratio_max)
     if weights is None:
         return None, largest
     w = _checks.calibration_weights("weights", weights, len(losses))

@@ -27,7 +27,7 @@ def printed_bias(ratio_max: float, bound: float) -> float:
     >>> round(printed_bias(1.8, 1.0), 3)
     0.767
     """
-    return _bound(bound) * math.sqrt(math.log(_ratio(ratio_max)))
+    return _bound(bound) * math.sqrt(math.log(_checks.ratio_max(ratio_max)))
 
 
 def pinsker_bias(ratio_max: float, bound: float) -> float:
@@ -39,7 +39,7 @@ def pinsker_bias(ratio_max: float, bound: float) -> float:
     >>> round(pinsker_bias(1.8, 1.0), 3)
     0.542
     """
-    return _bound(bound) * math.sqrt(math.log(_ratio(ratio_max)) / 2)
+    return _bound(bound) * math.sqrt(math.log(_checks.ratio_max(ratio_max)) / 2)
 
 
 def ratio_bias(ratio_max: float, bound: float) -> float:
@@ -53,7 +53,7 @@ def ratio_bias(ratio_max: float, bound: float) -> float:
     >>> round(ratio_bias(1.8, 1.0), 3)
     0.444
     """
-    return _bound(bound) * (1 - 1 / _ratio(ratio_max))
+    return _bound(bound) * (1 - 1 / _checks.ratio_max(ratio_max))
 
 
 def variation_bias(weights: ArrayLike, shares: ArrayLike, bound: float) -> float:
@@ -86,14 +86,6 @@ def variation_bias(weights: ArrayLike, shares: ArrayLike, bound: float) -> float
         if not math.isclose(float(total), 1.0, rel_tol=1e-9):
             raise InputError(name, "a sum of 1", f"{float(total):.10g}", "scale them so")
     return _bound(bound) * float(p @ np.abs(w - 1)) / 2
-
-
-def _ratio(ratio_max: float) -> float:
-    largest = _checks.scalar("ratio_max", ratio_max, "the largest value of the ratio, E_P w = 1")
-    if not 1 <= largest < math.inf:
-        repair = "a ratio of mean 1 exceeds 1 somewhere; one without an end has no such bound"
-        raise InputError("ratio_max", "a finite number of at least 1", f"{ratio_max!r}", repair)
-    return largest
 
 
 def _bound(bound: float) -> float:

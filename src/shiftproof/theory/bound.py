@@ -145,7 +145,7 @@ def repaired_bound(
     (0.47, False)
     """
     level, n = _level(alpha, band.bound), _checks.whole("n_cal", n_cal, 1, "calibration examples")
-    largest = _ratio(ratio_max)
+    largest = _checks.ratio_max(ratio_max)
     if not np.array_equal(band.thresholds, sizes.thresholds):
         raise InputError(
             "sizes", "the thresholds of the band", "others", "SizeCurve.of(nest, band.thresholds)"
@@ -217,7 +217,10 @@ def printed_bound(
     (True, 'bias')
     """
     level = _level(alpha, _checks.bound_of(bound))
-    n, largest = _checks.whole("n_cal", n_cal, 1, "calibration examples"), _ratio(ratio_max)
+    n, largest = (
+        _checks.whole("n_cal", n_cal, 1, "calibration examples"),
+        _checks.ratio_max(ratio_max),
+    )
     trained = _checks.whole("n_train", n_train, 1, "training examples")
     risk = _checks.vector("training_risk", training_risk, length=len(sizes.thresholds))
     gap = _checks.scalar("beta", beta, "printed_beta, or any other") / math.sqrt(trained)
@@ -315,14 +318,6 @@ def _level(alpha: float, bound: float) -> float:
     if level == 0:
         raise InputError("alpha", "a level above 0", "0", "no sample bounds sets that lose nothing")
     return level
-
-
-def _ratio(ratio_max: float) -> float:
-    largest = _checks.scalar("ratio_max", ratio_max, "the largest value of the ratio, E_P w = 1")
-    if not 1 <= largest < math.inf:
-        got, repair = f"{ratio_max!r}", "a ratio of mean 1 exceeds 1 somewhere, or is 1 throughout"
-        raise InputError("ratio_max", "a finite number of at least 1", got, repair)
-    return largest
 
 
 #: A variance of 0 would divide by itself; so small a one changes no bound.
