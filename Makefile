@@ -34,10 +34,11 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-bench: $(VENV)/.test ## against numpy, scikit-learn and densratio, measured in one run
+bench: $(VENV)/.bench ## against numpy, scikit-learn, densratio and numpyro, measured in one run
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/controllers.py
 	$(BIN)/python benchmarks/ratios.py
+	$(BIN)/python benchmarks/bayes.py
 	$(BIN)/python benchmarks/planning.py
 
 mutants: $(VENV)/.test ## every deliberate mistake in risk/ has to be caught
@@ -60,6 +61,10 @@ $(VENV)-lowest/.test: pyproject.toml lowest.txt
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
 		-c lowest.txt -e ".[test]"
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	$(PIP) -e ".[bench]"
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.base

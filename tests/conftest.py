@@ -4,6 +4,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+# Small networks are compiled for longer than they run: half of the compiler's work is left out.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
 RUNS = int(os.environ.get("SHIFTPROOF_RUNS", "1"))
 
 settings.register_profile(

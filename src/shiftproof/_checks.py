@@ -93,6 +93,14 @@ def whole(name: str, value: object, least: int, repair: str) -> int:
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 
+def positive(name: str, value: float, repair: str) -> float:
+    """`value`, if it is one finite number above 0."""
+    number = scalar(name, value, repair)
+    if not 0 < number < math.inf:
+        raise InputError(name, "a finite number above 0", f"{value!r}", repair)
+    return number
+
+
 def seed(value: object) -> int:
     """A seed that every generator of random numbers takes."""
     number = whole("seed", value, 0, "say 0")

@@ -53,7 +53,7 @@ def test_notation_rejects_what_is_not_there():
             resolve(wrong)
 
 
-PAGES = ["theory", "bound", "planning", "saving", "from_mapie"]
+PAGES = ["theory", "bound", "planning", "saving", "from_mapie", "bayes"]
 
 
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in PAGES)])

@@ -191,7 +191,17 @@ def _in(module: str, *names: str) -> dict[str, Form]:
     return {name: Form(f"shiftproof.{module}:{name}") for name in names}
 
 
+def _posterior(home: str, **more: str) -> Form:
+    """A fitted network: what all of them hold, and what is its own."""
+    laws = "Gaussian | StudentT | Softmax | Welsch | ErrorProbability"
+    held = {"network": "Network", "law": laws, "coding": "Coding", "log_scale": "Array"}
+    return Form(f"shiftproof.bayes.{home}", held | more)
+
+
 _LOSSES = {"losses": "LossCurves"}
+
+_LAYERS = "tuple[tuple[Array, Array], ...]"
+_CHAINS = {"layers": _LAYERS, "chains": "int", "divergent": "int | None"}
 
 #: All that a file may name.
 RECIPES: dict[str, Form] = {
@@ -260,6 +270,37 @@ RECIPES: dict[str, Form] = {
             "left_out": float(curve.price.masses[0]),
         },
     ),
+    **_in("bayes.network", "Network"),
+    **_in("bayes.laws", "Gaussian", "StudentT", "Softmax", "Welsch", "ErrorProbability"),
+    **_in("bayes.scaling", "Scaling"),
+    **_in("bayes.accounting", "Spent"),
+    **_in("bayes.chains", "Diagnostics"),
+    "Coding": Form(
+        "shiftproof.bayes.coding:Coding",
+        {
+            "inputs": "Scaling",
+            "labels": "Scaling",
+            "columns": "tuple[Column, ...] | None",
+            "classes": "Array | None",
+            "flat": "bool",
+            "through": "NetworkPosterior | None",
+        },
+    ),
+    "VariationalPosterior": _posterior(
+        "variational:VariationalPosterior",
+        means=_LAYERS,
+        deviations=_LAYERS,
+        history="FloatArray",
+        seed="int",
+    ),
+    "EnsemblePosterior": _posterior(
+        "ensemble:EnsemblePosterior", layers=_LAYERS, history="FloatArray"
+    ),
+    "LangevinPosterior": _posterior("langevin:LangevinPosterior", **_CHAINS),
+    "GibbsPosterior": _posterior(
+        "gibbs:GibbsPosterior", **_CHAINS, diagnostics="Diagnostics", spent="Spent"
+    ),
+    "PrivatePosterior": _posterior("private:PrivatePosterior", layers=_LAYERS, spent="Spent"),
 }
 
 _NAMES = {recipe.home: name for name, recipe in RECIPES.items()}
