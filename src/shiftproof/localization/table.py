@@ -226,7 +226,7 @@ class FingerprintTable:
         share = f"{found} in {times[most] / heard.size:.0%} of {among} cells"
         repair = f"say not_heard={found}"
         if marked:
-            repair = f"is {found} a second marker? write {marker} in its place"
+            repair = f"write {marker} in its place, or Fingerprints(rssi, ...) if these are signals"
         expected = f"{marker} where a station did not hear a message"
         raise InputError(what, expected, share, repair)
 
