@@ -34,6 +34,7 @@ SIZES = {"training": 1_000, "calibration": 500, "test": 600}
 SPLITS = {"at random": AtRandom(), "by time": ByTime(), "by place, 1 km2": ByPlace()}
 RANKS = {"21 to 40": (20, 40), "6 to 20": (5, 20), "1 to 20": (0, 20)}
 RATES = (0.5, 0.9)
+MANY, TESTED, MANY_SEEDS = 20_000, 2_000, 24
 
 
 def simulated() -> list[Summary]:
@@ -114,6 +115,26 @@ def stations(messages: Fingerprints) -> str:
     return "\n".join(["| ranks | stations |", "|---|---|", *rows]) + "\n"
 
 
+def nearest(messages: Fingerprints) -> str:
+    """A nearest neighbour's mean error with many training messages, over splits at random."""
+    inputs = Linear().fit(messages).values(messages)
+    found = []
+    for seed in range(MANY_SEEDS):
+        rng = np.random.default_rng(seed)
+        rows = AtRandom().split(messages, {"training": MANY, "test": TESTED}, rng)
+        places = messages.places[rows["training"]]
+        model = KNeighborsRegressor(1).fit(inputs[rows["training"]], places)
+        apart = model.predict(inputs[rows["test"]]) - messages.places[rows["test"]]
+        found.append(float(np.hypot(*apart.T).mean()))
+    ends = f"{min(found):.3f} to {max(found):.3f}"
+    heads = [
+        "| training messages | splits | mean error, km | its sd from split to split | from, to |",
+        "|---|---|---|---|---|",
+    ]
+    figures = f"{np.mean(found):.3f} | {np.std(found, ddof=1):.3f} | {ends}"
+    return "\n".join([*heads, f"| {MANY:,} | {MANY_SEEDS} | {figures} |"]) + "\n"
+
+
 def main() -> None:
     """Write all tables."""
     messages = sigfox_rural()
@@ -123,6 +144,7 @@ def main() -> None:
         "simulated.md": comparison(real, middle(simulated())),
         "stations.md": stations(messages),
         "stress.md": stress(messages),
+        "nearest.md": nearest(messages),
     }
     for name, text in written.items():
         (TABLES / name).write_text(text)

@@ -206,6 +206,13 @@ def test_only_the_web(url, tmp_path):
         fetch(url, tmp_path / "x")
 
 
+@pytest.mark.parametrize("attempts", [0, -1, 2.5])
+def test_no_connection_at_all(attempts, tmp_path):
+    with pytest.raises(InputError, match="attempts: expected a whole number of at least 1"):
+        fetch("https://example.org/x", tmp_path / "deep" / "x", attempts=attempts)
+    assert not list(tmp_path.iterdir())
+
+
 def test_progress_is_one_line(capsys):
     on_stderr(5_000_000, 10_000_000)
     on_stderr(10_000_000, 10_000_000)
@@ -261,6 +268,17 @@ class TestFromRecords:
         with pytest.raises(DownloadError, match=r"not to be read; .*no file called"):
             self.get(server, tmp_path)
         assert not list(tmp_path.iterdir())
+
+    def test_it_comes_where_the_folder_that_is_named_lacks_it(self, server, tmp_path, monkeypatch):
+        line = b"'BS 1','RX Time','Latitude','Longitude'\n-90,'2018-01-01',51.1,4.1\n"
+        self.record(server, 3342253, "sigfox_dataset_rural.csv", line)
+        monkeypatch.setattr(sigfox._downloaded, "__defaults__", (server.url, 0.0))
+        (tmp_path / "empty").mkdir()
+        monkeypatch.setenv("SHIFTPROOF_DATA", str(tmp_path / "empty"))
+        cache = tmp_path / "cache"
+        found = sigfox.sigfox_rural(download=True, verify=False, cache=cache, progress=None)
+        assert len(found) == 1
+        assert (cache / "sigfox_dataset_rural.csv").exists()
 
     def test_the_published_digest_has_the_last_word(self, server, tmp_path, monkeypatch):
         self.record(server, 3342253, "sigfox_dataset_rural.csv", CONTENT)

@@ -4,6 +4,7 @@ import io
 import math
 import sys
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shiftproof.errors import InputError
+from shiftproof.errors import InputError, ShiftWarning
 from shiftproof.localization import FingerprintTable, LocalPlane, read_parquet, write_parquet
 from shiftproof.localization.sigfox import SIGFOX, sigfox_rural
 
@@ -53,13 +54,12 @@ class TestSigfoxText:
         [
             text(end="\r\n"),
             b"\xef\xbb\xbf" + text(),
-            text().rstrip(b"\n"),
             text() + b"\n\n",
             text().replace(b"'", b'"'),
             text().replace(b"'", b""),
             text().replace(b"-138,", b" '-138' ,"),
         ],
-        ids=["windows", "mark", "no last newline", "empty lines", "double", "bare", "quoted cell"],
+        ids=["windows", "mark", "empty lines", "double", "bare", "quoted cell"],
     )
     def test_other_spellings_of_the_same(self, content):
         expected, found = parsed(text()), parsed(content)
@@ -78,10 +78,10 @@ class TestSigfoxText:
         [
             (b"", "a header with names of columns, got nothing"),
             (text(rows=[]), "at least one message, got a header alone"),
-            (text()[:-20], r"expected numbers|6 cells in each line"),
             (text()[:-40], "6 cells in each line, got 3 in line 4; the file was cut off"),
             (text(rows=[*ROWS, "-100"]), "got 1 in line 5"),
-            (text(rows=[ROWS[0] + ",7"]), "got 7 in line 2"),
+            (text(rows=[ROWS[0] + ",7"]), "got 7 in line 2; does a cell hold ','"),
+            (text().replace(b"51.2,3.7", b"51,2,3,7"), "got 8 in line 4; .* a decimal comma"),
             (text().replace(b"-127", b"loud"), "'loud' in line 2, column 'BS 3'"),
             (text().replace(b"-127", b""), "not_heard=None takes empty cells"),
             (text().replace(b"-127", b"nan"), "got none in row 0 for 'BS 3'"),
@@ -105,6 +105,52 @@ class TestSigfoxText:
         with pytest.raises(InputError, match=message):
             parsed(content)
 
+    def test_a_decimal_comma(self):
+        table = FingerprintTable("BS *", -200, latitude="Latitude", longitude="Longitude")
+        table = replace(table, separator=";")
+        content = text().replace(b",", b";").replace(b".", b",")
+        with pytest.raises(InputError, match=r"with a point: 4\.1329538$") as caught:
+            parsed(content, table)
+        assert caught.value.got == "'4,1329538' in line 2, column 'Longitude'"
+
+    @pytest.mark.parametrize("newline", ["\n", "\r\n"])
+    @pytest.mark.parametrize(
+        ("notes", "line"),
+        [
+            ({50: '"bad'}, 52),
+            ({0: '"5 inch mast', 58: '"5 inch mast'}, 2),
+            ({0: '"bad', 58: 'bad"'}, 2),
+            ({99: '"bad'}, 101),
+        ],
+        ids=["open to the end", "open to the next", "a line break in a cell", "in the last line"],
+    )
+    def test_a_quote_that_is_left_open_swallows_no_rows(self, notes, line, newline):
+        rows = [f"{-90 - i % 7},-200,3,4,{notes.get(i, 'ok')}" for i in range(100)]
+        table = FingerprintTable("BS *", -200, x="x", y="y")
+        with pytest.raises(InputError, match=f"quote in line {line} that is not closed there"):
+            parsed(text("BS 1,BS 2,x,y,note", rows, newline), table)
+
+    def test_an_open_quote_before_a_time_is_told_in_its_line(self):
+        content = text().replace(b"'2018-02-04T16:18:42+00:00'", b'"2018-02-04T16:18:42+00:00')
+        with pytest.raises(InputError, match="a quote in line 2 that is not closed there"):
+            parsed(content)
+
+    def test_quoted_cells_may_hold_what_parts_cells(self):
+        rows = ['-90,-200,3,4,"a, ""b"""', "-91,-200,3,4,c"]
+        table = FingerprintTable("BS *", -200, x="x", y="y")
+        assert len(parsed(text("BS 1,BS 2,x,y,note", rows), table)) == 2
+        with pytest.raises(InputError, match=r"expected after .* in line 2; mend that line"):
+            parsed(text("BS 1,BS 2,x,y,note", ['-90,-200,3,4,"a"b', *rows]), table)
+
+    def test_a_number_that_is_cut_short_is_told_by_the_end_of_its_line(self):
+        whole = text("BS 1,BS 2,lat,lon", ["-90,-200,51.0,3.7", "-91,-200,51.2,4.3"])
+        table = FingerprintTable("BS *", -200, latitude="lat", longitude="lon")
+        for cut in (1, 2, 3):
+            with pytest.warns(ShiftWarning, match=r"the last line has no end.*is .* whole\?"):
+                found = parsed(whole[:-cut], table)
+            assert (found.degrees[1, 1] == pytest.approx(4.3)) == (cut == 1)
+        assert len(parsed(whole, table)) == 2
+
     def test_a_sentinel_that_is_not_said(self):
         with pytest.raises(
             InputError, match=r"-200 where a station .* got 0 in 56% of all"
@@ -115,6 +161,48 @@ class TestSigfoxText:
     def test_everything_heard_is_no_fault(self):
         messages = parsed(text(rows=ROWS[:2]).replace(b"-200", b"-120"))
         assert messages.heard.all()  # one value in half of all cells is no proof
+
+
+class TestSecondMarkers:
+    """Ten stations, of which some mark what they did not hear in a way of their own."""
+
+    TABLE = FingerprintTable("WAP*", 100, x="x", y="y")
+
+    def table(self, rows=100, strange=5, heard=0.1, marker=-128):
+        rng = np.random.default_rng(1)
+        rssi = rng.integers(-104, -30, (rows, 10))
+        silent = rng.random((rows, 10)) > heard
+        rssi[silent] = 100
+        own = rssi[:, :strange]
+        own[silent[:, :strange]] = marker
+        columns = {f"WAP{i}": rssi[:, i] for i in range(10)}
+        return pd.DataFrame(columns).assign(x=rng.uniform(0, 99, rows), y=0.0)
+
+    def test_most_of_what_seems_heard(self):
+        with pytest.raises(InputError, match=r"got -128 in \d+% of heard cells") as caught:
+            self.TABLE.of(self.table())
+        assert caught.value.repair.startswith("write 100 in its place, or Fingerprints(rssi, ...)")
+
+    def test_one_station(self):
+        table = self.table(strange=1, heard=0.05, rows=200)
+        others = np.random.default_rng(2).integers(-104, -30, (200, 9))
+        table[[f"WAP{i}" for i in range(1, 10)]] = others
+        with pytest.warns(ShiftWarning, match=r"always: 'WAP0' -128 in 9\d%; does it mark") as seen:
+            self.TABLE.of(table)
+        assert seen[0].filename == __file__, "it points to the line that read the table"
+
+    def test_gaps_beside_a_marker(self):
+        table = self.table(marker=-128).astype(float).replace(100.0, np.nan)
+        gaps = FingerprintTable("WAP*", None, x="x", y="y")
+        with pytest.raises(InputError, match="write empty cells in its place"):
+            gaps.of(table)
+
+    def test_one_marker_is_no_fault(self):
+        assert len(self.TABLE.of(self.table(strange=0))) == 100
+
+    def test_few_alike_are_no_fault(self):
+        table = pd.DataFrame({"WAP1": [-90] * 3, "WAP2": [100, 100, -80], "x": 0, "y": 0})
+        assert self.TABLE.of(table).heard.sum() == 4
 
 
 WIFI = FingerprintTable("WAP*", not_heard=100, x="LONGITUDE", y="LATITUDE", time="TIMESTAMP")
@@ -222,6 +310,30 @@ class TestOtherTables:
         with pytest.raises(InputError, match=message):
             FingerprintTable("BS *", -200, **arguments)
 
+    @pytest.mark.parametrize("separator", [";;", "", None, 7, '"', "'", "\n"])
+    def test_what_parts_no_cells(self, separator):
+        with pytest.raises(InputError, match="separator: expected one character"):
+            FingerprintTable("BS *", -200, x="x", y="y", separator=separator)
+
+    @pytest.mark.parametrize("stations", [None, 7, [], ["BS 1", 2], "", [""]])
+    def test_what_names_no_stations(self, stations):
+        with pytest.raises(InputError, match="stations: expected a pattern, or names of columns"):
+            FingerprintTable(stations, -200, x="x", y="y")
+
+    @pytest.mark.parametrize(
+        ("stations", "columns"),
+        [
+            ("BS *", {"latitude": "a", "longitude": "a"}),
+            ("BS *", {"x": "a", "y": "a"}),
+            ("BS *", {"x": "a", "y": "b", "time": "a"}),
+            (["BS 1", "a"], {"x": "a", "y": "b"}),
+            (["a", "a"], {"x": "b", "y": "c"}),
+        ],
+    )
+    def test_one_column_serves_one_end(self, stations, columns):
+        with pytest.raises(InputError, match=r"columns: expected each in one use, got \['a'\]"):
+            FingerprintTable(stations, -200, **columns)
+
     @pytest.mark.parametrize(
         ("call", "message"),
         [
@@ -317,6 +429,21 @@ class TestFiles:
         assert len(sigfox_rural(verify=False)) == 2
         assert not (tmp_path / "cache").exists(), "nothing is written unasked"
 
+    @pytest.mark.parametrize("named", ["", "nothing there"])
+    def test_a_folder_that_lacks_it_does_not_end_the_search(self, tmp_path, monkeypatch, named):
+        empty, home = tmp_path / "empty", tmp_path / "home" / "shiftproof"
+        for folder in (empty, home):
+            folder.mkdir(parents=True)
+        monkeypatch.setenv("SHIFTPROOF_DATA", str(empty / named))
+        monkeypatch.setenv("XDG_CACHE_HOME", str(home.parent))
+        message = f"got {named or 'a folder without it'}: .*empty.*, and nothing in .*home"
+        with pytest.raises(InputError, match=message):
+            sigfox_rural(verify=False)
+        self.write(home / "sigfox_dataset_rural.csv", text())
+        assert len(sigfox_rural(verify=False)) == 3, "an earlier download"
+        with pytest.raises(InputError, match=r"got a folder without it: [^,]*;"):
+            sigfox_rural(empty, verify=False, download=True)
+
     def test_a_sigfox_file_that_is_not_the_published_one(self, tmp_path):
         file = self.write(tmp_path / "sigfox_dataset_rural.csv", text())
         with pytest.raises(InputError, match=r"bytes short with md5 .*verify=False"):
@@ -406,7 +533,8 @@ class TestParquet:
 
 def test_numbers_are_those_of_the_text():
     rows = [
-        f"{-100 - i / 7!r},-200,-90,'2018-01-01T00:00:00',51.1,{4 + i / 99!r}" for i in range(50)
+        f"{-100 - i / 7!r},-200,{-90 - i % 2},'2018-01-01T00:00:00',51.1,{4 + i / 99!r}"
+        for i in range(50)
     ]
     messages = parsed(text(rows=rows))
     assert messages.rssi[:, 0].tolist() == [-100 - i / 7 for i in range(50)]

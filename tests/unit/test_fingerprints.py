@@ -61,6 +61,28 @@ class TestFingerprints:
         with pytest.raises(ValueError, match="read-only"):
             messages.rssi[0, 0] = -1.0
 
+    def test_ranks_of_many_stations_alike_are_as_in_the_table(self):
+        """Two hundred of them, as a sort that is not stable leaves a few in order by chance."""
+        names = tuple(f"s{i}" for i in range(200))
+        rssi = np.where(np.arange(2)[:, None] < np.arange(200) % 3, -100.0, NAN)
+        ranked = Fingerprints(rssi, np.zeros((2, 2)), names).ranked
+        assert ranked == tuple(names[i] for start in (2, 1, 0) for i in range(start, 200, 3))
+
+    @pytest.mark.parametrize("kind", [float, int])
+    def test_masked_signals_are_not_read_as_heard(self, kind):
+        rssi = np.ma.masked_equal(np.array([[-90, 100, -80]], dtype=kind), 100)
+        with pytest.raises(InputError, match=r"no masked entries, got 1 masked; .*filled\(nan\)"):
+            Fingerprints(rssi, [[0, 0]], NAMES)
+        filled = Fingerprints(rssi.astype(float).filled(NAN), [[0, 0]], NAMES)
+        assert filled.heard.tolist() == [[True, False, True]]
+        bare = np.ma.array([[-90.0, -85.0, -80.0]])
+        assert Fingerprints(bare, [[0, 0]], NAMES).heard.all(), "nothing is masked"
+
+    def test_masked_times(self):
+        times = np.ma.array(TIMES, mask=[False, True, False])
+        with pytest.raises(InputError, match="a time for every message, got 1 masked"):
+            Fingerprints(RSSI, PLACES, NAMES, times)
+
     def test_silenced_stations(self):
         silent = MESSAGES.silenced(["north"], np.array([True, False, False]))
         assert silent.heard[:, 0].tolist() == [False, True, False]
@@ -183,6 +205,8 @@ class TestRepresentations:
             (lambda: Exponential(-1.0), "a number above 0"),
             (lambda: Linear().fit(MESSAGES.take([2])), "no station heard"),
             (lambda: Linear().fit(RSSI), "expected Fingerprints"),
+            (lambda: Powed(200.0).between(-148, -59), r"Powed\(.*0 in floating point at -148 dBm"),
+            (lambda: Exponential(0.1).between(-148, -59), "inputs above 0 for all that is heard"),
         ],
     )
     def test_what_does_not_scale_is_refused(self, call, message):

@@ -208,6 +208,8 @@ class TestRatio:
         (lambda: SWITCHING.applied(MESSAGES, [1, 0]), r"shape \(2000,\)"),
         (lambda: SWITCHING.applied(MESSAGES.take([0]), [2]), "0 or 1, got 2.0"),
         (lambda: SWITCHING.scenarios([]), "at least one rate"),
+        (lambda: SWITCHING.scenarios(0.5), "a sequence or a mapping of rates, got 0.5"),
+        (lambda: SWITCHING.scenarios(None), "a sequence or a mapping of rates, got None"),
         (lambda: SWITCHING.scenarios([1.5]), "a probability"),
     ],
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from shiftproof import _checks
 from shiftproof.errors import InputError, ShiftproofError
 
 #: Called with the bytes that are there, and with how many there will be, if that is known.
@@ -79,9 +80,10 @@ pass the address of a file on the web
     if urlsplit(url).scheme not in ("http", "https"):
         repair = "pass the address of a file on the web"
         raise InputError("url", "http or https", f"{url!r}", repair)
+    connections = _checks.whole("attempts", attempts, 1, "say 5")
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
-    for attempt in range(attempts):
+    for attempt in range(connections):
         if attempt:
             time.sleep(pause * 2 ** (attempt - 1))
         try:
@@ -97,8 +99,8 @@ pass the address of a file on the web
     else:
         there = part.stat().st_size if part.exists() else 0
         raise DownloadError(
-            f"{url}: {broken} after {attempts} connections; {there:,} bytes are kept, and the next "
-            "call goes on from there"
+            f"{url}: {broken} after {connections} connections; {there:,} bytes are kept, and the "
+            "next call goes on from there"
         ) from broken
     found = digest_of(part)
     if md5 is not None and found != md5:

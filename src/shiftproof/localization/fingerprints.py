@@ -208,11 +208,31 @@ def _names(stations: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _strengths(rssi: ArrayLike, stations: int) -> FloatArray:
+def signals_of(rssi: ArrayLike) -> FloatArray:
+    """Signal strengths as float64, NaN where not heard; never masked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shiftproof.localization.fingerprints import signals_of
+    >>> signals_of(np.ma.masked_equal([-90, 100], 100))
+    Traceback (most recent call last):
+    ...
+    shiftproof.errors.InputError: rssi: expected no masked entries, got 1 masked; where masked \
+means not heard: rssi.astype(float).filled(nan)
+    """
+    if isinstance(rssi, np.ma.MaskedArray) and np.ma.is_masked(rssi):
+        got = f"{int(np.ma.getmaskarray(rssi).sum())} masked"
+        repair = "where masked means not heard: rssi.astype(float).filled(nan)"
+        raise InputError("rssi", "no masked entries", got, repair)
     try:
-        array = np.asarray(rssi, dtype=np.float64)
+        return np.asarray(rssi, dtype=np.float64)
     except (TypeError, ValueError) as cause:
         raise InputError("rssi", "numbers", type(rssi).__name__, "pass dBm and NaN") from cause
+
+
+def _strengths(rssi: ArrayLike, stations: int) -> FloatArray:
+    array = signals_of(rssi)
     if array.ndim != 2 or array.shape[1] != stations:
         expected, got = f"shape (n, {stations}), a column per station", f"shape {array.shape}"
         raise InputError("rssi", expected, got, "one row per message")
@@ -228,6 +248,9 @@ def _strengths(rssi: ArrayLike, stations: int) -> FloatArray:
 
 
 def _times(times: ArrayLike, count: int) -> Times:
+    if isinstance(times, np.ma.MaskedArray) and np.ma.is_masked(times):
+        got = f"{int(np.ma.getmaskarray(times).sum())} masked"
+        raise InputError("times", "a time for every message", got, "drop these rows, or all times")
     array = np.asarray(times)
     if array.dtype.kind != "M" or array.shape != (count,):
         got = f"{array.dtype} of shape {array.shape}"

@@ -186,6 +186,10 @@ class Representation:
         _checks.flag("clip", self.clip)
         for name, end in zip(_ENDS, ends, strict=True):
             object.__setattr__(self, name, end)
+        if not self.recipe.scaled(np.array([ends[0]]), *ends)[0] > 0:
+            got = f"{self.recipe}, which is 0 in floating point at {ends[0]:g} dBm"
+            repair = "0 means not heard: choose a gentler form"
+            raise InputError("recipe", "inputs above 0 for all that is heard", got, repair)
 
     def values(self, fingerprints: Fingerprints) -> FloatArray:
         """The inputs, (n, d): 0 where not heard."""

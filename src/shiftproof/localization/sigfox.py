@@ -54,7 +54,7 @@ def sigfox_rural(
     """The rural Sigfox data, as published.
 
     Without a path it is looked for where the environment variable SHIFTPROOF_DATA says, a file or a
-    folder, and then among earlier downloads.
+    folder, and then, if it is not there, among earlier downloads.
 
     Parameters
     ----------
@@ -85,13 +85,21 @@ def sigfox_rural(
     shiftproof.errors.InputError: path: expected sigfox_dataset_rural.csv, bare, in a zip file or \
 in a folder, got nothing there: nowhere; pass its path, set SHIFTPROOF_DATA, or say download=True
     """
-    given = path if path is not None else os.environ.get("SHIFTPROOF_DATA") or None
-    if given is not None:
-        return _loaded(_found(Path(given)), verify, None if cache is None else Path(cache))
-    folder = _own_folder() if cache is None else Path(cache)
+    given = None if cache is None else Path(cache)
+    if path is not None:
+        return _loaded(_found(Path(path)), verify, given)
+    nowhere = "no path"
+    if named := os.environ.get("SHIFTPROOF_DATA"):
+        try:
+            file = _found(Path(named))
+        except InputError as absent:
+            nowhere = absent.got
+        else:
+            return _loaded(file, verify, given)
+    folder = _own_folder() if given is None else given
     earlier = _earlier(folder)
     if earlier is None and not download:
-        raise _missing(f"no path, and nothing in {folder}")
+        raise _missing(f"{nowhere}, and nothing in {folder}")
     kept = folder if is_available() else None
     if earlier is not None:
         return _loaded(earlier, verify, kept)

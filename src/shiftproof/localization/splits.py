@@ -40,7 +40,8 @@ class Split(ABC):
         fingerprints : Fingerprints
         sizes : mapping from the name of a part to its size
             Whole numbers of rows, which are met exactly or refused; or shares of all rows, floats
-            that sum to at most 1, met as nearly as the blocks of this draw allow.
+            that sum to at most 1, met as nearly as the blocks of this draw allow. A part without
+            any row is refused.
         rng : numpy.random.Generator
         """
         count = len(messages_of("fingerprints", fingerprints))
@@ -50,13 +51,10 @@ class Split(ABC):
         found = {}
         for index, (name, size) in enumerate(zip(sizes, asked.tolist(), strict=True)):
             rows = rng.permutation(np.flatnonzero(parts == index))
-            if len(rows) < size and exact:
-                raise InputError(
-                    f"rows for {name}",
-                    f"{size} in whole blocks",
-                    f"{len(rows)}",
-                    "ask for fewer rows, or for shares, or draw again",
-                )
+            if len(rows) < (size if exact else 1):
+                wanted = f"{size if exact else 'at least one'} in whole blocks"
+                repair = "draw again, or ask for " + ("fewer, or for shares" if exact else "more")
+                raise InputError(f"rows for {name}", wanted, f"{len(rows)}", repair)
             found[name] = rows[:size]
         return found
 

@@ -244,7 +244,11 @@ got message 0, heard by 'mast'; is 1 meant for on, or is a clock wrong?
         {'day': 1.0, 'night': 1.8}
         """
         named: dict[str | float, float] = {}
-        named.update(rates if isinstance(rates, Mapping) else zip(rates, rates, strict=True))
+        try:
+            named.update(rates if isinstance(rates, Mapping) else zip(rates, rates, strict=True))
+        except TypeError as cause:
+            got, repair = f"{rates!r}", "for example [.5, .75, .9]; under(.9).ratio() is one alone"
+            raise InputError("rates", "a sequence or a mapping of rates", got, repair) from cause
         if not named:
             raise InputError("rates", "at least one rate", "none", "for example [.5, .75, .9]")
         return {name: self.under(rate).ratio(column) for name, rate in named.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import warnings
 import zipfile
 import zlib
 from collections import Counter
@@ -16,13 +17,15 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._tables import Table
 from shiftproof._types import FloatArray
-from shiftproof.errors import InputError
+from shiftproof.errors import InputError, ShiftWarning
 from shiftproof.localization.delimited import Lines, unquoted
 from shiftproof.localization.fingerprints import Fingerprints, Times
 from shiftproof.localization.projection import LocalPlane
 
-#: One value in more than this part of all cells, where what is not heard is never marked.
-_SUSPECT = 0.5
+#: One value in more than this part of what was heard is taken for a marker of what was not, and one
+#: in more than that part of what a single station heard is worth a word; neither where few were
+#: heard beside cells that are marked. In the rural Sigfox data they are .05 and .46.
+_SUSPECT, _NEARLY_ALL, _FEW = 0.5, 0.9, 10
 
 _FIRST_YEAR, _LAST_YEAR = 1980, 2200
 
@@ -36,7 +39,9 @@ class FingerprintTable:
     stations : str or sequence of str
         The columns of signal strengths: a pattern such as ``"BS *"``, or their names.
     not_heard : float or None
-        What marks a message as not heard: -200, 100; None for empty cells (NaN).
+        What marks a message as not heard: -200, 100; None for empty cells (NaN). A second marker
+        beside it is refused where it is most of what seems heard; a :class:`ShiftWarning` names
+        stations that heard hardly anything but one value.
     latitude, longitude : str, optional
         Columns of degrees.
     x, y : str, optional
@@ -70,8 +75,11 @@ class FingerprintTable:
     separator: str = ","
 
     def __post_init__(self) -> None:
-        if not isinstance(self.stations, str):
-            object.__setattr__(self, "stations", tuple(self.stations))
+        object.__setattr__(self, "stations", _station_names(self.stations))
+        usable = isinstance(self.separator, str) and len(self.separator) == 1
+        if not usable or self.separator in "\"'\r\n":
+            repair = 'for example separator=";", or separator="\\t" for tabs'
+            raise InputError("separator", "one character", f"{self.separator!r}", repair)
         if self.not_heard is not None:
             marker = _checks.scalar("not_heard", self.not_heard, "pass None for empty cells")
             object.__setattr__(self, "not_heard", marker)
@@ -82,6 +90,12 @@ class FingerprintTable:
             got = "half a pair" if halves else "both" if given else "none"
             repair = 'for example latitude="Latitude", longitude="Longitude"'
             raise InputError("columns of places", "latitude and longitude, or x and y", got, repair)
+        listed = () if isinstance(self.stations, str) else self.stations
+        used = Counter([*listed, *self._others])
+        doubled = sorted(name for name, times in used.items() if times > 1)
+        if doubled:
+            repair = "a station, an axis and the time stand in columns of their own"
+            raise InputError("columns", "each in one use", f"{doubled[:8]} in two", repair)
 
     def read(self, path: str | Path, *, plane: LocalPlane | None = None) -> Fingerprints:
         """Fingerprints from a file of separated text, bare or in a zip file.
@@ -97,7 +111,11 @@ class FingerprintTable:
         return self.parse(content_of(file), file.name, plane=plane)
 
     def parse(self, content: bytes, what: str, *, plane: LocalPlane | None = None) -> Fingerprints:
-        """Fingerprints from the bytes of a file of separated text."""
+        """Fingerprints from the bytes of a file of separated text.
+
+        Warns with a :class:`ShiftWarning` where the last line has no end: it may have been cut
+        inside its last number.
+        """
         lines = Lines.of(content, what, self.separator)
         stations = self._stations(lines.names, what)
         numeric = [*stations, *self._axes]
@@ -131,13 +149,18 @@ class FingerprintTable:
             return self.x, self.y
         return str(self.longitude), str(self.latitude)
 
+    @property
+    def _others(self) -> list[str]:
+        """The columns that are no stations."""
+        return [*self._axes, *([] if self.time is None else [self.time])]
+
     def _stations(self, names: Sequence[str], what: str) -> list[str]:
         """The columns of stations; an error where a column that is needed is absent or doubled."""
         doubled = sorted(name for name, times in Counter(names).items() if times > 1)
         if doubled:
             repair = "two stations under one name: rename them"
             raise InputError(what, "one column of each name", f"{doubled[:8]} twice", repair)
-        others = [*self._axes, *([] if self.time is None else [self.time])]
+        others = self._others
         if isinstance(self.stations, str):
             found = [name for name in names if fnmatch.fnmatchcase(name, self.stations)]
             found = [name for name in found if name not in others]
@@ -174,6 +197,7 @@ class FingerprintTable:
                 raise InputError(what, "a number in every cell", got, repair)
             rssi = np.where(rssi == self.not_heard, np.nan, rssi)
         self._demand_marker(rssi, what)
+        _warn_of_one_value(rssi, stations, what)
         if self.x is not None:
             if plane is not None:
                 got = "metres"
@@ -184,16 +208,62 @@ class FingerprintTable:
         return Fingerprints(rssi, ground.kilometres(north, east), stations, times, ground)
 
     def _demand_marker(self, rssi: FloatArray, what: str) -> None:
-        """Raise where nothing is marked as not heard, and one value is most of all cells."""
-        if np.isnan(rssi).any() or rssi.size < 2:
+        """Raise where one value is most of what was heard: it says what was not."""
+        heard = rssi[~np.isnan(rssi)]
+        if heard.size < 2:
             return
-        values, times = np.unique(rssi, return_counts=True)
+        values, times = np.unique(heard, return_counts=True)
         most = int(times.argmax())
-        if times[most] > _SUSPECT * rssi.size:
-            share = f"{values[most]:g} in {times[most] / rssi.size:.0%} of all cells"
-            marker = "empty cells" if self.not_heard is None else f"{self.not_heard:g}"
-            expected = f"{marker} where a station did not hear a message"
-            raise InputError(what, expected, share, f"say not_heard={values[most]:g}")
+        marked = heard.size < rssi.size
+        if times[most] <= _SUSPECT * heard.size or (
+            marked and (len(values) == 1 or heard.size < _FEW)
+        ):
+            return
+        found, marker = f"{values[most]:g}", "empty cells"
+        if self.not_heard is not None:
+            marker = f"{self.not_heard:g}"
+        among = "heard" if marked else "all"
+        share = f"{found} in {times[most] / heard.size:.0%} of {among} cells"
+        repair = f"say not_heard={found}"
+        if marked:
+            repair = f"write {marker} in its place, or Fingerprints(rssi, ...) if these are signals"
+        expected = f"{marker} where a station did not hear a message"
+        raise InputError(what, expected, share, repair)
+
+
+def _warn_of_one_value(rssi: FloatArray, stations: Sequence[str], what: str) -> None:
+    """Warn of stations that heard nearly one value alone, as a marker of their own looks."""
+    found = []
+    for name, column in zip(stations, rssi.T, strict=True):
+        values, times = np.unique(column[~np.isnan(column)], return_counts=True)
+        heard = int(times.sum())
+        if heard >= _FEW and times.max() > _NEARLY_ALL * heard:
+            found.append(f"{name!r} {values[times.argmax()]:g} in {times.max() / heard:.0%}")
+    if found:
+        more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+        caution = (
+            f"{what}: stations that heard one value nearly always: {', '.join(found[:4])}{more}; "
+            "does it mark what they did not hear?"
+        )
+        warnings.warn(caution, ShiftWarning, stacklevel=4)
+
+
+def _station_names(stations: object) -> str | tuple[str, ...]:
+    """A pattern, or the names of columns."""
+    repair = 'for example "BS *", or ["BS 1", "BS 2"]'
+    if isinstance(stations, str):
+        names: tuple[object, ...] = (stations,)
+    else:
+        try:
+            names = tuple(stations)  # type: ignore[arg-type]
+        except TypeError as cause:
+            got = f"{stations!r}"
+            raise InputError("stations", "a pattern, or names of columns", got, repair) from cause
+    odd = [name for name in names if not isinstance(name, str) or not name]
+    if odd or not names:
+        got = f"{odd[0]!r}" if odd else "none"
+        raise InputError("stations", "a pattern, or names of columns", got, repair)
+    return stations if isinstance(stations, str) else names  # type: ignore[return-value]
 
 
 def content_of(file: Path) -> bytes:
