@@ -175,6 +175,9 @@ class Calibrated:
     rule : ThresholdRule
         The losses, weighed.
     seed : int or None
+    cautions : tuple of str
+        What a reader has to know of the samples that the ratio was fitted to, besides what the
+        ratio says itself.
 
     Examples
     --------
@@ -192,11 +195,13 @@ class Calibrated:
     rule: ThresholdRule[Any]
     kept: Kept
     seed: int | None
+    cautions: tuple[str, ...] = ()
 
     @property
     def assumption(self) -> Assumption:
-        """What the promise rests on."""
-        return self.controller.ratio.assumption
+        """What the promise rests on, these cautions among it."""
+        found = self.controller.ratio.assumption
+        return replace(found, cautions=(*found.cautions, *self.cautions))
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -270,7 +275,8 @@ class Calibrated:
     def under(self, ratio: Ratio[Any]) -> Calibrated:
         """The same examples under another shift, re-weighed and not calibrated again.
 
-        A shift chosen after looking at results is exploration, and no promise.
+        A shift chosen after looking at results is exploration, and no promise. Cautions stay where
+        the other ratio has the same source sample, and go where it has another one, or none.
 
         Examples
         --------
@@ -290,7 +296,8 @@ class Calibrated:
         """
         controller = replace(self.controller, ratio=ratio)
         rule = ratio.curve(self.losses, self.kept.inputs_for(ratio))
-        return Calibrated(controller, self.losses, rule, self.kept, self.seed)
+        cautions = self.cautions if _of_one_source(self.controller.ratio, ratio) else ()
+        return Calibrated(controller, self.losses, rule, self.kept, self.seed, cautions)
 
     def _demand_level(self, alpha: ArrayLike, X: object) -> None:
         """Raise for what is no level for these rows, before a model is asked."""
@@ -401,7 +408,8 @@ class Prepared:
         model, model_with_mass, shifted, total, doubled = (
             np.clip(self._sets(curve, weights, levels).threshold, *ends) for curve, weights in asked
         )
-        return Explanation(model, model_with_mass, shifted, total, doubled, ends[0])
+        cautions = self.calibrated.assumption.cautions
+        return Explanation(model, model_with_mass, shifted, total, doubled, ends[0], cautions)
 
     def under(self, ratio: Ratio[Any]) -> Prepared:
         """The same points under another shift, without predicting again."""
@@ -444,3 +452,12 @@ _PARTS = (
     ("ratio", "curve", "a ratio that is known, or fitted: recipe.fit(source, target)"),
     ("worst_case", "sets", "Constant(), Pointwise() or Directional()"),
 )
+
+
+def _of_one_source(one: Ratio[Any], other: Ratio[Any]) -> bool:
+    """Whether what is known of the source sample of one ratio is so of the other's."""
+    if one is other:
+        return True
+    ledgers = (getattr(ratio, "ledger", None) for ratio in (one, other))
+    first, second = (None if ledger is None else ledger.source for ledger in ledgers)
+    return first is not None and second is not None and np.array_equal(first, second)

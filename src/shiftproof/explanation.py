@@ -42,6 +42,8 @@ class Explanation:
         The threshold that twice as many calibration examples of the same losses would give.
     at_least : array (m,)
         Where sets are as small as they can be.
+    cautions : tuple of str
+        What the weights rest on that a reader has to know.
 
     Examples
     --------
@@ -73,6 +75,7 @@ better model would shrink the sets most.
     total: FloatArray
     twice_the_labels: FloatArray
     at_least: FloatArray
+    cautions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _checks.non_empty("points", self.total, "explain the sets of at least one point")
@@ -111,6 +114,7 @@ better model would shrink the sets most.
         ]
         doubled = f"{float(self.twice_the_labels.mean()):.3g}"
         lines += [_ORDER, f"With twice the labels the threshold would be {doubled}. {self.advice}"]
+        lines += [f"Caution: {caution}." for caution in self.cautions]
         return "\n".join(lines)
 
 

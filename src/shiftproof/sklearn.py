@@ -53,6 +53,7 @@ from shiftproof.ratios.crossfit import demand_recipe
 from shiftproof.ratios.known import NoShift
 from shiftproof.ratios.roles import Ledger, note_calibration, row_digests
 from shiftproof.ratios.same_law import warn_of_two_laws
+from shiftproof.sets.entries import EntryNest
 from shiftproof.sets.intervals import Intervals, Quantiles
 from shiftproof.sets.labels import LabelSets
 from shiftproof.worst_case import Pointwise
@@ -156,9 +157,8 @@ class _Adapter(MetaEstimatorMixin, BaseEstimator, ABC):  # type: ignore[misc] # 
         controller = self._controller(self.estimator_, ratio)
         calibrated = controller.calibrate(table, y, seed=self.seed, ids=ids, keep=keep)
 
-        found = calibrated.assumption
-        self.assumption_: Assumption = replace(found, cautions=(*found.cautions, *cautions))
-        self.calibrated_, self.ratio_ = calibrated, ratio
+        self.calibrated_, self.ratio_ = replace(calibrated, cautions=cautions), ratio
+        self.assumption_: Assumption = self.calibrated_.assumption
         return self
 
     def predict(self, X: Any) -> Any:
@@ -197,6 +197,7 @@ class _Adapter(MetaEstimatorMixin, BaseEstimator, ABC):  # type: ignore[misc] # 
         tags.input_tags = replace(inner.input_tags, one_d_array=False, sparse=False)
         tags.target_tags = inner.target_tags
         tags.non_deterministic = inner.non_deterministic
+        tags.no_validation = inner.no_validation
         return tags
 
     def _demand_estimator(self) -> None:
@@ -214,18 +215,24 @@ class _Adapter(MetaEstimatorMixin, BaseEstimator, ABC):  # type: ignore[misc] # 
     def _family(self) -> Family:
         """The sets that were asked for."""
 
+    @abstractmethod
+    def _demand_sets(self, family: Family) -> None:
+        """Raise for sets of the other adapter."""
+
     @property
     def _ratio(self) -> Any:
         return NoShift() if self.ratio is None else self.ratio
 
     def _controller(self, predictor: Any, ratio: Ratio[Any]) -> RiskController:
-        return RiskController(
+        controller = RiskController(
             predictor,
             self._family(),
             Miscoverage() if self.loss is None else self.loss,
             ratio,
             Pointwise() if self.worst_case is None else self.worst_case,
         )
+        self._demand_sets(controller.sets)
+        return controller
 
     def _table(self, X: Any) -> Table:
         """Inputs with the columns of `fit`, in their order."""
@@ -268,6 +275,7 @@ class _Adapter(MetaEstimatorMixin, BaseEstimator, ABC):  # type: ignore[misc] # 
             )
         source = self.source_ if X_source is None else X_source
         ratio = recipe.fit(source, X_target)
+        _demand_other_rows(ratio, Table.of("source", source), Table.of("target", X_target), table)
         told = warn_of_two_laws(Table.of("source", source), table, ratio.columns or None)
         where = "the inputs of fit" if X_source is None else "X_source"
         return ratio, (f"the source sample is {where}, {_TAKEN_FOR_GRANTED}", *told)
@@ -408,6 +416,11 @@ class Regressor(RegressorMixin, _Adapter):  # type: ignore[misc] # carries no ty
     def _family(self) -> Family:
         return Intervals() if self.sets is None else self.sets
 
+    def _demand_sets(self, family: Family) -> None:
+        if issubclass(family.makes, EntryNest):
+            name = type(family).__name__
+            raise InputError("sets", "Intervals or Balls, around points", name, "use Classifier")
+
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.regressor_tags = inner.regressor_tags or tags.regressor_tags
@@ -481,6 +494,11 @@ class Classifier(ClassifierMixin, _Adapter):  # type: ignore[misc] # carries no 
     def _family(self) -> Family:
         return LabelSets() if self.sets is None else self.sets
 
+    def _demand_sets(self, family: Family) -> None:
+        if not issubclass(family.makes, EntryNest):
+            name = type(family).__name__
+            raise InputError("sets", "LabelSets or Masks, of classes", name, "use Regressor")
+
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
@@ -530,6 +548,15 @@ def _rows(table: Table, y: Any) -> Array:
     labels = Table.of("labels", y)
     _checks.same_rows("labels", len(labels), len(table))
     return np.column_stack([row_digests(table, table.flat_names), row_digests(labels)])
+
+
+def _demand_other_rows(ratio: Any, source: Table, target: Table, calibration: Table) -> None:
+    """Raise for samples that are the calibration rows, which a ratio of few columns cannot see."""
+    ledger: Ledger = getattr(ratio, "ledger", Ledger())
+    if len(ledger.columns or ()) < len(source.flat_names):
+        samples = {"source": source, "target": target}
+        found = {role: samples[role.rpartition("_")[2]] for role in ledger.digests}
+        Ledger(source.flat_names).plus(**found, calibration=calibration)
 
 
 def _copied(table: Table) -> object:

@@ -184,6 +184,7 @@ class TestExplanation:
     def test_infinities_that_cancel_are_no_number_too_few(self):
         four = (np.array([each, 1.0]) for each in (1.0, INF, INF, 1.0))
         found = shp.Explanation(*four, np.ones(2), np.zeros(2))
+        assert "Caution" not in str(found)
         assert found.shift.tolist() == found.test_mass.tolist() == [0.0, 0.0]
         assert found.means == {"model error": 1.0, "shift": 0.0, "test mass": 0.0}
 

@@ -211,6 +211,21 @@ class TestChance:
             told += Ledger().plus(training=one, calibration=other).overlaps[0].is_more_than_chance
         assert told <= 10
 
+    def test_the_same_rows_by_chance_are_no_error(self):
+        """Two values: a stratified split has the same number of each in both parts."""
+        for pair in HARMFUL:
+            even = [0, 1] * 50
+            ledger = Ledger().plus(**dict.fromkeys(pair, even))
+            assert ledger.overlaps[0].share == 1.0
+            assert "no more than rows that repeat" in str(ledger)
+
+    @pytest.mark.parametrize("repeated", [0, 2, 20, 50])
+    def test_the_same_rows_of_which_few_repeat_are(self, repeated):
+        x = np.random.default_rng(0).normal(size=100)
+        x[:repeated] = 1.0
+        with pytest.raises(InputError, match="the same 100 rows"):
+            Ledger().plus(training=x, calibration=x[::-1])
+
     def test_one_shared_row_among_rows_that_are_all_different_is_more(self):
         (overlap,) = Ledger().plus(training=ROWS[:6], calibration=ROWS[5:]).overlaps
         assert (overlap.rows, overlap.by_chance) == (1, 0.0)

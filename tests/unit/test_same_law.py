@@ -9,6 +9,7 @@ import pytest
 import shiftproof as shp
 from shiftproof._tables import Table
 from shiftproof.ratios.same_law import warn_of_two_laws
+from shiftproof.ratios.separation import Separation
 
 
 def frame(seed, count=200, mean=0.0, rate=0.5):
@@ -34,6 +35,25 @@ def test_another_law_is_told(shift):
 def test_only_what_the_ratio_reads_is_compared():
     assert not told(frame(0), frame(1, mean=1.0), ["word"])
     assert told(frame(0), frame(1, mean=1.0), ["x"])
+
+
+def test_a_false_alarm_is_rare():
+    """At four standard errors 1 in 30,000 of normal errors: 1 in 500 that one of 60 is told."""
+    assert not any(told(frame(seed, 100), frame(seed + 1000, 100)) for seed in range(60))
+
+
+def test_of_many_rows_some_are_looked_at(monkeypatch):
+    sizes, separation = [], Separation.of
+
+    def noted(*points, **more):
+        sizes.append([len(part) for part in points])
+        return separation(*points, **more)
+
+    monkeypatch.setattr(Separation, "of", noted)
+    assert told(frame(0, 9000), frame(1, 2500, mean=0.5))
+    assert sizes == [[2000, 2000]]
+    late = frame(0, 9000).sort_values("x")  # at random, not the first
+    assert not told(late, frame(1, 9000))
 
 
 def test_few_rows_say_nothing():

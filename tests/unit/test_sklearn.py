@@ -12,11 +12,12 @@ from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, QuantileRegressor, Ridge
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -65,6 +66,7 @@ def ready(model=None, **parts):
     [
         *FACES,
         Regressor(Ridge(), ratio=shp.ClassifierRatio(), seed=0),
+        Regressor(DummyRegressor()),
         Regressor(make_pipeline(StandardScaler(), Ridge()), loss=shp.Distance(cap=1.0)),
         Classifier(make_pipeline(StandardScaler(), LogisticRegression()), ratio=shp.ColumnRatio(0)),
     ]
@@ -334,6 +336,24 @@ class TestManners:
         assert not Regressor(Ridge()).__sklearn_tags__().input_tags.sparse
         assert Regressor(FrozenEstimator(Ridge())).__sklearn_tags__()._skip_test is False
 
+    @pytest.mark.parametrize("is_so", [False, True])
+    def test_tags_are_those_of_the_estimator(self, is_so):
+        class Told:
+            def __sklearn_tags__(self):
+                tags = super().__sklearn_tags__()
+                tags.non_deterministic = tags.no_validation = is_so
+                for kind in filter(None, (tags.regressor_tags, tags.classifier_tags)):
+                    kind.poor_score = is_so
+                return tags
+
+        regressor = type("Line", (Told, Ridge), {})()
+        classifier = type("Logit", (Told, LogisticRegression), {})()
+        one, other = Regressor(regressor).__sklearn_tags__(), Classifier(classifier)
+        other = other.__sklearn_tags__()
+        for tags in (one, other):
+            assert tags.non_deterministic == tags.no_validation == is_so
+        assert one.regressor_tags.poor_score == other.classifier_tags.poor_score == is_so
+
     def test_reached_by_name_and_not_in_the_way_of_scikit_learn(self):
         assert shp.sklearn.__name__ == "shiftproof.sklearn"
         assert sklearn.__name__ == "sklearn"
@@ -387,6 +407,15 @@ class TestStages:
         model = ready()
         first = model.predict_set(NEW, 0.2).threshold
         assert (model.conformalize(*numbers(7)).predict_set(NEW, 0.2).threshold != first).all()
+
+    def test_calibrated_again_for_another_target(self):
+        model = Regressor(Ridge(), ratio=shp.ClassifierRatio()).fit(*TRAINING)
+        first = model.conformalize(*CALIBRATION, TARGET).ratio_
+        other = numbers(13, 100, shift=-1.0)[0]
+        model.conformalize(*CALIBRATION, other)
+        expected = shp.ClassifierRatio().fit(TRAINING[0], other).weights(NEW)
+        np.testing.assert_array_equal(model.ratio_.weights(NEW), expected)
+        assert model.calibrated_.controller.ratio is model.ratio_ is not first
 
     def test_a_frozen_estimator_is_not_trained_again(self):
         trained = Ridge().fit(*TRAINING)
@@ -447,6 +476,47 @@ class TestWhichRowsServeForWhat:
         with pytest.raises(shp.InputError, match="other rows than those for ratio target"):
             model.conformalize(*CALIBRATION, CALIBRATION[0])
 
+    def split_evenly(self, count=1000):
+        """Half of the stations off, in both parts exactly."""
+        off, rng = np.arange(count) % 2, np.random.default_rng(0)
+        x = pd.DataFrame({"off": off, "heard": rng.normal(size=count)})
+        parts = train_test_split(x, rng.normal(size=count), test_size=0.5, stratify=off)
+        target = pd.DataFrame({"off": rng.random(400) < 0.9, "heard": rng.normal(size=400)})
+        return *parts, target.astype({"off": int})
+
+    @pytest.mark.parametrize("crossfit", [False, True])
+    def test_a_ratio_of_few_values_may_meet_them_all_again(self, crossfit):
+        """An honest split, of which the ratio reads one column of two values."""
+        training, x, y_training, y, target = self.split_evenly()
+        recipe = shp.ClassifierRatio(LogisticRegression(), columns=["off"])
+        model = Regressor(Ridge(), ratio=shp.CrossfitRatio(recipe) if crossfit else recipe)
+        model.fit(training, y_training).conformalize(x, y, target)
+        assert len(model.calibrated_) == 500
+
+    def test_nor_are_few_labels_of_one_input_the_same_rows(self):
+        x, y = np.ones((50, 1)), np.arange(50) % 2
+        model = Classifier(LogisticRegression()).fit(x, y)
+        assert len(model.conformalize(x, y[::-1]).calibrated_) == 50
+
+    @pytest.mark.parametrize("sample", ["source", "target"])
+    def test_whole_rows_tell_what_few_columns_do_not(self, sample):
+        training, x, y_training, y, target = self.split_evenly()
+        recipe = shp.ClassifierRatio(LogisticRegression(), columns=["off"])
+        model = Regressor(Ridge(), ratio=recipe).fit(training, y_training)
+        samples = {"X_source": training, "X_target": target, f"X_{sample}": x[::-1]}
+        with pytest.raises(shp.InputError, match=f"other rows than those for ratio {sample}"):
+            model.conformalize(x, y, **samples)
+        if sample == "source":
+            model.set_params(ratio=shp.CrossfitRatio(recipe)).conformalize(x, y, **samples)
+
+    def test_a_law_is_asked_only_of_what_the_ratio_reads(self):
+        x, y = numbers(4, 300)
+        x[:, 2] -= 3.0
+        model = Regressor(Ridge(), ratio=shp.ClassifierRatio(columns=[0])).fit(x, y)
+        model.conformalize(*numbers(5, 300), TARGET)  # warnings are errors here
+        with pytest.warns(shp.ShiftWarning, match="are told apart"):
+            model.set_params(ratio=shp.ClassifierRatio()).conformalize(*numbers(5, 300), TARGET)
+
     def test_training_rows_of_another_law_are_told(self):
         model = Regressor(Ridge(), ratio=shp.ClassifierRatio())
         model.fit(*numbers(4, 300, shift=-1.5))
@@ -472,6 +542,50 @@ class TestWhichRowsServeForWhat:
                 frame.loc[:, :] = 0.0
             np.testing.assert_array_equal(np.asarray(model.source_), before)
         assert ready().source_ is None
+
+
+class TestCautions:
+    """What is known of the source sample goes wherever the calibration goes."""
+
+    def calibrated(self, recipe):
+        model = Regressor(Ridge(), ratio=recipe).fit(*TRAINING)
+        return model.conformalize(*CALIBRATION, TARGET).calibrated_
+
+    def test_in_the_calibration_and_in_words(self, tmp_path):
+        model = Regressor(Ridge(), ratio=shp.ClassifierRatio(LogisticRegression()))
+        model.fit(*numbers(4, 300, shift=-1.5))
+        with pytest.warns(shp.ShiftWarning, match="are told apart"):
+            model.conformalize(*numbers(5, 300), TARGET)
+        calibrated = model.calibrated_
+        assert calibrated.assumption == model.assumption_
+        assert calibrated.assumption.cautions[-2:] == calibrated.cautions
+        told = str(calibrated.explain(NEW, 0.2))
+        for sentence in ("the source sample is the inputs of fit", "are told apart"):
+            assert sentence in told
+            assert sentence in str(calibrated.assumption)
+        shp.save(calibrated, tmp_path / "a.npz", models=True)
+        assert "are told apart" in shp.contents(tmp_path / "a.npz").promise
+        again = shp.load(tmp_path / "a.npz", predictor=model.estimator_)
+        assert again.cautions == calibrated.cautions
+        assert str(again.assumption) == str(model.assumption_)
+
+    def test_under_ratios_of_the_same_source(self):
+        calibrated = self.calibrated(shp.ClassifierRatio(LogisticRegression()))
+        point = calibrated.controller.ratio
+        other = shp.GaussianRatio().fit(TRAINING[0], numbers(14, 100, shift=0.5)[0])
+        for ratio in (point, shp.ClippedRatio(point, 5.0).fit(numbers(15, 500)[0]), other):
+            assert calibrated.under(ratio).assumption.cautions[-1:] == calibrated.cautions
+        prepared = calibrated.prepare(NEW).under(other)
+        assert prepared.calibrated.cautions == calibrated.cautions
+
+    def test_not_under_others(self):
+        calibrated = self.calibrated(shp.ClassifierRatio(LogisticRegression()))
+        elsewhere = shp.GaussianRatio().fit(numbers(16)[0], TARGET)
+        for ratio in (shp.NoShift(), KNOWN, elsewhere):
+            assert calibrated.under(ratio).assumption == ratio.assumption
+
+    def test_a_ratio_of_ones_own_has_none(self):
+        assert ready(ratio=KNOWN).calibrated_.cautions == ()
 
 
 class TestRatios:
@@ -668,6 +782,16 @@ class TestBorder:
             (Regressor(Ridge(), loss=shp.FalseNegativeRate()), "sets: expected sets with"),
             (Regressor(Ridge(), worst_case=shp.Directional()), "worst_case: expected"),
             (Classifier(LogisticRegression(), loss=shp.Distance()), "sets: expected sets with"),
+            (Regressor(Ridge(), sets=shp.LabelSets()), "Intervals or Balls.*LabelSets; use Class"),
+            (Regressor(Ridge(), sets=shp.Masks()), "Intervals or Balls.*Masks; use Classifier"),
+            (
+                Classifier(LogisticRegression(), sets=shp.Intervals()),
+                "sets: expected LabelSets or Masks.*got Intervals; use Regressor",
+            ),
+            (
+                Classifier(LogisticRegression(), sets=shp.Balls(shp.Box([0, 0], [1, 1]))),
+                "sets: expected LabelSets or Masks.*got Balls; use Regressor",
+            ),
         ],
     )
     def test_parts_are_refused_before_anything_is_trained(self, model, message):

@@ -37,6 +37,7 @@ class Pieces:
     rule: ThresholdRule[Any]
     kept: Kept
     seed: int | None
+    cautions: tuple[str, ...]
 
     def node(self, promise: str, parts: Json, writer: Writer) -> Json:
         """The content of a file."""
@@ -57,6 +58,7 @@ class Pieces:
             "rule": rule,
             "kept": kept,
             "seed": seed,
+            "cautions": writer.node(self.cautions),
         }
 
     @classmethod
@@ -69,7 +71,8 @@ class Pieces:
             _inputs_again(stored["inputs"], reader),
             *(reader.value(stored[name]) for name in ("complete", "rows", "names", "shape")),
         )
-        pieces = cls(losses, rule, kept, reader.value(content["seed"]))
+        seed, cautions = (reader.value(content[name]) for name in ("seed", "cautions"))
+        pieces = cls(losses, rule, kept, seed, cautions)
         pieces._demand_types()
         rows = len(losses) if kept.inputs is None else len(kept.inputs)  # type: ignore[arg-type]
         if not len(losses) == len(rule) == kept.rows == rows:
@@ -87,6 +90,7 @@ class Pieces:
             "int": self.kept.rows,
             "tuple[Column, ...] | None": self.kept.names,
             "tuple[int, ...] | None": self.kept.shape,
+            "tuple[str, ...]": self.cautions,
         }
         for words, value in typed.items():
             if not fits(words, value):
@@ -104,7 +108,8 @@ def calibration_node(calibrated: Calibrated, writer: Writer, *, inputs: bool) ->
             writer.arrays = before  # nothing stays of a part that is not inside
             parts[part] = {"absent": _told(value, str(cause))}
     kept = calibrated.kept if inputs else replace(calibrated.kept, inputs=None, complete=False)
-    pieces = Pieces(calibrated.losses, calibrated.rule, kept, calibrated.seed)
+    rest = kept, calibrated.seed, calibrated.cautions
+    pieces = Pieces(calibrated.losses, calibrated.rule, *rest)
     try:
         return pieces.node(str(calibrated.assumption), parts, writer)
     except UnsavableError as cause:

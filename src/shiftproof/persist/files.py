@@ -192,7 +192,8 @@ def _calibrated(
         _demand_same_part(part, given[part], nodes[part], archive.arrays)
     _demand_same_bound(given["loss"], pieces.losses)
     controller = RiskController(**parts)
-    found = Calibrated(controller, pieces.losses, pieces.rule, pieces.kept, pieces.seed)
+    rest = pieces.kept, pieces.seed, pieces.cautions
+    found = Calibrated(controller, pieces.losses, pieces.rule, *rest)
     if given["ratio"] is not None:
         _demand_same_weights(found)
     return found

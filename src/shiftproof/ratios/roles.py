@@ -3,7 +3,8 @@
 Training, ratio fitting, calibration and evaluation want different rows. Real data holds true
 duplicates, so a shared row is a figure to read and not an error; two roles with the very same rows
 are one, where the promise needs two. What rows repeat inside a role says how many two roles may
-share by chance: discrete inputs share all of them, and it means nothing.
+share by chance: discrete inputs share all of them, and it means nothing. Two samples of a column
+with two values can even be the same rows, as often as they have the same number of each.
 """
 
 from __future__ import annotations
@@ -161,7 +162,10 @@ losses are too small: thresholds are too small
     digests: Mapping[str, KeyArray | None] = field(default_factory=dict)
 
     def plus(self, **tables: object) -> Ledger:
-        """With further roles; an error where two that have to differ are the same rows."""
+        """With further roles; an error where two that have to differ are the same rows.
+
+        Rows that repeat inside their role are the same by chance: they say nothing, and pass.
+        """
         found, columns = dict(self.digests), self.columns
         for role, X in tables.items():
             if role not in _ROLES:
@@ -174,7 +178,8 @@ losses are too small: thresholds are too small
             one, other = found[first], found[second]
             if one is None or other is None or not len(one) or (first, second) not in _HARM:
                 continue
-            if np.array_equal(one, other):
+            same = np.array_equal(one, other)
+            if same and ledger._overlap(first, second).is_more_than_chance:
                 raise InputError(
                     f"rows for {_spelled(second)}",
                     f"other rows than those for {_spelled(first)}",
@@ -182,6 +187,11 @@ losses are too small: thresholds are too small
                     f"{_HARM[first, second]}; split the data first",
                 )
         return ledger
+
+    @property
+    def source(self) -> KeyArray | None:
+        """Digests of the source sample of a ratio; None where none was noted."""
+        return self.digests.get("ratio_source", self.digests.get("crossfit_source"))
 
     def only(self, *roles: str) -> Ledger:
         """With these roles alone, of those that are there."""

@@ -16,8 +16,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from shiftproof._types import FloatArray, IntArray
 
-#: So many rows of each sample are looked at.
-_ROWS = 4000
+#: So many rows of each sample are looked at, by so many trees.
+_ROWS, _TREES = 4000, 100
 
 #: Areas from cross-validation vary more than those of fixed scores, as each row is judged once and
 #: serves the fits for all other folds: 1.2 to 1.5 times as much, measured on alike samples.
@@ -53,6 +53,7 @@ class Separation:
         *,
         folds: int = 5,
         seed: int = 0,
+        trees: int = _TREES,
     ) -> Separation:
         """Source rows weighed, both samples given the same total.
 
@@ -69,7 +70,8 @@ class Separation:
             [on_source / on_source.mean(), np.full(len(target), len(source) / len(target))]
         )
         is_target = np.repeat([0, 1], [len(source), len(target)])
-        scores, fold = _out_of_fold(np.vstack([source, target]), is_target, each, folds, seed)
+        points = np.vstack([source, target])
+        scores, fold = _out_of_fold(points, is_target, each, folds, seed, trees)
         n_source = float(each[: len(source)].sum() ** 2 / (each[: len(source)] ** 2).sum())
         area = _mean_area(scores, is_target, each, fold)
         called = scores > 0.5
@@ -86,17 +88,17 @@ class Separation:
 
 
 def _out_of_fold(
-    points: FloatArray, is_target: IntArray, weights: FloatArray, folds: int, seed: int
+    points: FloatArray, is_target: IntArray, weights: FloatArray, folds: int, seed: int, trees: int
 ) -> tuple[FloatArray, IntArray]:
     """The chance of each row to be of the target, by classifiers without its fold; and the fold."""
     found, fold = np.empty(len(points)), np.empty(len(points), dtype=np.int64)
     parts = StratifiedKFold(folds, shuffle=True, random_state=seed)
     for number, (kept, left) in enumerate(parts.split(points, is_target)):
         linear = LogisticRegression(C=0.1, max_iter=1000)
-        trees = ExtraTreesClassifier(100, min_samples_leaf=5, random_state=seed)
+        forest = ExtraTreesClassifier(trees, min_samples_leaf=5, random_state=seed)
         votes = [
             model.fit(points[kept], is_target[kept], sample_weight=weights[kept])
-            for model in (linear, trees)
+            for model in (linear, forest)
         ]
         found[left] = np.mean([vote.predict_proba(points[left])[:, 1] for vote in votes], axis=0)
         fold[left] = number
