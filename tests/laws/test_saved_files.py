@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shiftproof as shp
+from networks import CLASSIFIERS, of_classes, of_numbers
+from networks import RECIPES as NETWORKS
 from saved import SUBJECTS, new_inputs
 from shiftproof.archive import Archive, Fault, packed, unpacked
 from shiftproof.persist.recipes import RECIPES
@@ -96,11 +98,14 @@ def test_the_same_calibration_gives_the_same_bytes(name, tmp_path):
 
 
 def test_every_recipe_is_among_the_subjects(tmp_path):
+    """Those of fitted networks are saved and read in tests/unit/test_bayes.py."""
     seen = set()
-    for name in SUBJECTS:
-        shp.save(calibrated(name), tmp_path / "a.npz", models=True)
+    posteriors = [*map(of_numbers, NETWORKS), *map(of_classes, CLASSIFIERS)]
+    for thing in [*map(calibrated, SUBJECTS), *posteriors]:
+        shp.save(thing, tmp_path / "a.npz", models=True)
         seen |= set(recipes_in(manifest(tmp_path / "a.npz")))
-    assert seen == set(RECIPES)
+    noise = {"Gaussian"}  # a law with parameters alone, as StudentT is
+    assert seen | noise == set(RECIPES)
 
 
 def manifest(path):
