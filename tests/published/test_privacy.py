@@ -81,6 +81,19 @@ class TestMechanism:
         )
         np.testing.assert_allclose(flat(found), flat(jax.tree.map(lambda p: p.sum(0), each)), 1e-5)
 
+    @pytest.mark.parametrize("strange", [np.inf, -np.inf, np.nan, 1e30])
+    @pytest.mark.parametrize("present", [True, False])
+    def test_a_gradient_without_a_norm_adds_nothing(self, strange, present):
+        """Whether it is drawn or stands in a place of padding; 1e30 squared is infinite here."""
+        each = gradients(np.random.default_rng(0), 5)
+        spoilt = ((each[0][0].at[3, 0, 0].set(strange),), each[1])
+        key, rest = jax.random.key(0), np.arange(5) != 3
+        sums = [
+            flat(noisy_sum(values, jnp.asarray(rows), jnp.float32(1), jnp.float32(2), key))
+            for values, rows in ((spoilt, rest | present), (each, rest))
+        ]
+        np.testing.assert_array_equal(*sums)
+
     def test_noise_has_the_deviation_that_is_paid_for(self):
         """sigma clip, on every coordinate; false alarm rate 1e-6 by the chi-square law."""
         none = jax.tree.map(jnp.zeros_like, gradients(np.random.default_rng(0), 2))

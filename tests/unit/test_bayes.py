@@ -465,6 +465,23 @@ class TestPrivacy:
         assert spent.epsilon <= 20.0
         assert spent.epsilon == bayes.epsilon_of(spent.noise_multiplier, 128 / 300, 200, 1e-5)
 
+    def test_a_row_that_overflows_is_no_reason_to_stop(self):
+        own = Scaling(0.0, 1.0)
+        recipe = PrivateNetwork(
+            NET, likelihood=Gaussian(1e-5), epsilon=20.0, steps=20, snapshots=2, inputs=own,
+            labels=own,
+        )  # fmt: skip
+        x, y = X.copy(), Y.copy()
+        x[0], y[0] = 1e15, 1e15
+        assert np.isfinite(recipe.fit(x, y, seed=0).mean(X)).all()
+
+    def test_an_error_keeps_the_seed_to_itself(self):
+        own = Scaling(0.0, 1.0)
+        recipe = replace(RECIPES["private"], inputs=own, labels=own, learning_rate=1e39)
+        with pytest.raises(DivergenceError, match="expected finite weights") as caught:
+            recipe.fit(X, Y, seed=987654321)
+        assert "987654321" not in str(caught.value)
+
     def test_the_seed_is_not_kept(self):
         assert not hasattr(of_numbers("private"), "seed")
 

@@ -34,10 +34,10 @@ from shiftproof.bayes.training import (
     PER_REPLICATE,
     SCHEDULES,
     Data,
+    DivergenceError,
     Replicates,
     Shared,
     begin_moments,
-    demand_finite,
     in_groups,
 )
 from shiftproof.errors import InputError
@@ -158,13 +158,20 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
                     jnp.float32(self.clip), jnp.float32(self.batch),
                     jnp.float32(self.learning_rate), places[first:last], first, self.steps,
                 )  # fmt: skip
-            # Losses would tell of the data: only whether numbers are numbers is looked at.
-            silent = [np.zeros(len(replicates))]
-            demand_finite(state[0], silent, replicates, last, self.steps, task=self.task)
+            self._demand_finite(state[0], last)
             shared.add(last - first, "noisy steps")
             first = last
             kept.append(jax.tree.map(np.asarray, state[0]))
-        return jax.tree.map(lambda *each: np.stack(each, axis=1), *kept[1:]), silent[0]
+        nothing = np.zeros(len(replicates))  # losses would tell of the data
+        return jax.tree.map(lambda *each: np.stack(each, axis=1), *kept[1:]), nothing
+
+    def _demand_finite(self, values: Any, step: int) -> None:
+        """Raise where weights are no numbers. Neither seed nor loss is shown: both are secret."""
+        if not all(np.isfinite(np.asarray(part)).all() for part in jax.tree.leaves(values)):
+            raise DivergenceError(
+                f"{self.task}: expected finite weights, got others by step {step:,} of "
+                f"{self.steps:,}; lower learning_rate or clip"
+            )
 
     def _spent(self, replicates: Replicates) -> list[Spent]:
         """The price of each replicate, and its noise."""
@@ -194,6 +201,7 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
             "settings were not tuned on these rows: every fit that was looked at spends as much",
             "the seed is random and secret",
             "the number of rows and the names of classes may be known",
+            "no fit is refused: errors about these rows, found before training, tell of them",
             "rounding of Gaussian noise to 32 bits tells nothing",
         )
 
@@ -298,15 +306,25 @@ def _private_steps(
 def noisy_sum(
     gradients: Any, present: jax.Array, clip: jax.Array, sigma: jax.Array, key: jax.Array
 ) -> Any:
-    """sum_i min(1, clip / norm(g_i)) g_i + sigma clip N(0, 1), over the rows that are present."""
+    """sum_i min(1, clip / norm(g_i)) g_i + sigma clip N(0, 1), over the rows that are present.
+
+    A gradient whose norm is no finite number in 32 bits counts as 0, which is a clipping too: what
+    a row adds is a function of that row, no longer than clip.
+    """
     parts, tree = jax.tree.flatten(gradients)
     squares = sum(jnp.sum(jnp.square(part.reshape(len(part), -1)), axis=1) for part in parts)
     norms = jnp.sqrt(squares)
-    factors = jnp.where(present, jnp.minimum(1.0, clip / jnp.maximum(norms, 1e-30)), 0.0)
+    counts = present & jnp.isfinite(norms)
+    factors = jnp.where(counts, jnp.minimum(1.0, clip / jnp.maximum(norms, 1e-30)), 0.0)
     keys = jax.random.split(key, len(parts))
     noisy = [
-        jnp.tensordot(factors, part, 1)
+        jnp.tensordot(factors, _where(counts, part), 1)
         + sigma * clip * jax.random.normal(each, part.shape[1:], jnp.float32)
         for part, each in zip(parts, keys, strict=True)
     ]
     return jax.tree.unflatten(tree, noisy)
+
+
+def _where(counts: jax.Array, part: jax.Array) -> jax.Array:
+    """Rows that count, 0 for the others: 0 times infinity would be no number."""
+    return jnp.where(counts.reshape(-1, *(1,) * (part.ndim - 1)), part, 0.0)
