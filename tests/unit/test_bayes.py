@@ -477,10 +477,32 @@ class TestPrivacy:
 
     def test_an_error_keeps_the_seed_to_itself(self):
         own = Scaling(0.0, 1.0)
-        recipe = replace(RECIPES["private"], inputs=own, labels=own, learning_rate=1e39)
+        recipe = replace(RECIPES["private"], inputs=own, labels=own, clip=3e38, epsilon=0.5)
         with pytest.raises(DivergenceError, match="expected finite weights") as caught:
             recipe.fit(X, Y, seed=987654321)
         assert "987654321" not in str(caught.value)
+
+    def test_without_a_seed_no_fit_is_like_another(self):
+        own = Scaling(0.0, 1.0)
+        recipe = replace(RECIPES["private"], inputs=own, labels=own)
+        one, other, given = recipe.fit(X, Y), recipe.fit(X, Y), recipe.fit(X, Y, seed=0)
+        assert len({float(fit.mean(X[:1])[0]) for fit in (one, other, given)}) == 3
+
+    def test_the_same_noise_is_not_used_twice(self):
+        own = Scaling(0.0, 1.0)
+        recipe = replace(RECIPES["private"], inputs=own, labels=own)
+        with pytest.raises(shp.InputError, match="seeds: expected each seed once") as caught:
+            recipe.fit_many(X, Y, [424242, 1, 424242])
+        assert "424242" not in str(caught.value)
+
+    def test_neighbours_have_the_same_number_of_rows(self):
+        spent = of_numbers("private").spent
+        assert spent.neighbours == "one row, which counts or does not"
+        said = "; ".join(spent.holds_if)
+        assert "one fit only" in said
+        assert "the sum" in said
+        assert "public, and the same for neighbours" in said
+        assert "tell of them" in said
 
     def test_the_seed_is_not_kept(self):
         assert not hasattr(of_numbers("private"), "seed")
