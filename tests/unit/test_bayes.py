@@ -436,6 +436,21 @@ class TestGibbs:
             posterior.coding.read(X), posterior.coding.inputs.apply(body.features(X))
         )
         assert "the features were fitted to other data" in posterior.spent.holds_if
+
+    def test_draws_in_an_error_read_through_the_features_too(self):
+        body = of_numbers("ensemble")
+        recipe = GibbsNetwork(
+            Network(()), loss=Welsch(3.0), inverse_temperature=5.0, features=body, draws=50,
+            warmup=100, least_effective=1e6,
+        )  # fmt: skip
+        with pytest.raises(ConvergenceError) as caught:
+            recipe.fit(X, Y, seed=0)
+        error = caught.value
+        assert all(one.coding.through is body for one in (error.posterior, *error.posteriors))
+        np.testing.assert_array_equal(error.posterior.mean(X), head().mean(X))
+
+    def test_a_head_reads_the_names_of_its_body(self):
+        body, posterior = of_numbers("ensemble"), head()
         named = replace(posterior, coding=replace(posterior.coding, through=_Named(body)))
         assert named.columns == ("hard", "heard")
 
