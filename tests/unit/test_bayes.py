@@ -35,6 +35,7 @@ from shiftproof.bayes import (
     VariationalNetwork,
     Welsch,
 )
+from shiftproof.bayes.chains import figures
 from shiftproof.bayes.progress import Line
 from shiftproof.bayes.training import _advance
 from shiftproof.keys import row_keys
@@ -324,6 +325,23 @@ class TestFitMany:
         )
         np.testing.assert_array_equal(one.mean(X), other.mean(X))
 
+    def test_rows_of_far_other_units_are_no_replicate(self):
+        """Near 1.7e9 floats of 32 bits are 128 apart: times within one second become one time."""
+        rng = np.random.default_rng(0)
+        x = rng.uniform(size=(300, 1))
+        x[150:] += 1.7e9
+        rows = [np.arange(150), np.arange(150, 300)]
+        recipe = replace(QUICK, steps=20)
+        with pytest.raises(shp.InputError, match=r"rows of X within .* column 0 of replicate 1"):
+            recipe.fit_many(x, Y, [0, 1], rows=rows)
+        recipe.fit_many(x, Y, [0], rows=rows[1:])  # in units of their own
+        with pytest.raises(shp.InputError, match=r"rows of labels within .* of replicate 1"):
+            recipe.fit_many(X, x[:, 0], [0, 1], rows=rows)
+        x[150:] = 1.7e9 + 1e7 * rng.uniform(size=(150, 1))  # as far, and as wide: none is lost
+        _, second = recipe.fit_many(x, Y, [0, 4], rows=rows)
+        alone = recipe.fit(x[150:], Y[150:], seed=4)
+        np.testing.assert_allclose(second.mean(x[150:]), alone.mean(x[150:]), atol=2e-3)
+
     def test_a_sweep_over_sizes_compiles_once(self):
         recipe = replace(QUICK, steps=20)
         recipe.fit(X, Y, seed=0)
@@ -421,6 +439,35 @@ class TestGibbs:
         moved[0] += np.repeat(np.arange(4.0), len(bank) // 4)[:, None]
         apart = replace(bank, layers=(*bank.layers[:-1], (moved[1], moved[0])))
         assert apart.diagnose(X[:20]).rhat > 1.5
+
+    def test_classes_that_are_certain_are_compared_all_the_same(self):
+        """Probabilities are 1 in 32 bits; outputs still tell whether chains agree."""
+        bank = of_classes("Gibbs")
+        weights, biases = bank.layers[-1]
+        sure = np.asarray(biases) + np.array([200.0, 0.0, -200.0], np.float32)
+        certain = replace(bank, layers=((weights, sure),))
+        assert (certain.sample(X[:20], 5, seed=0, method="predict_proba").max(axis=-1) == 1).all()
+        found = certain.diagnose(X[:20])
+        assert found.rhat == pytest.approx(bank.diagnose(X[:20]).rhat, rel=0.01)
+        moved = sure + np.repeat([[9.0, 0, 0], [0, 9, 0], [0, 0, 9], [0, 0, 0]], 50, axis=0)
+        apart = replace(bank, layers=((weights, moved.astype(np.float32)),))
+        assert apart.diagnose(X[:20]).rhat > 1.5
+        same = replace(bank, layers=((weights, sure + np.arange(200, dtype=np.float32)[:, None]),))
+        assert same.diagnose(X[:20]).rhat == pytest.approx(found.rhat, rel=0.01)
+
+    def test_what_never_changes_is_agreed_on_and_no_more(self):
+        drawn = np.random.default_rng(0).normal(size=(4, 100, 3))
+        with_constant = np.concatenate([drawn, np.full((4, 100, 2), 0.7)], axis=-1)
+        assert figures(with_constant) == figures(drawn)
+        assert figures(drawn)[0] < 1.05
+        assert np.isnan(figures(with_constant[..., 3:])).all()
+        stuck = with_constant.copy()
+        stuck[1, :, 3] = 0.8  # one chain at a place of its own
+        assert not figures(stuck)[0] <= 1.05
+        for strange in (np.nan, np.inf):
+            spoilt = with_constant.copy()
+            spoilt[..., 4] = strange
+            assert np.isnan(figures(spoilt)).all()
 
     def test_epsilon_and_temperature(self):
         recipe = GibbsNetwork.of_epsilon(3.0, Network(()), loss=Welsch(1.0))
