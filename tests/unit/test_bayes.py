@@ -426,6 +426,21 @@ class TestGibbs:
         again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
         assert str(again) == str(error)
 
+    def test_a_chain_that_diverges_is_refused_for_that(self):
+        """A law with cliffs, in steps that are too long for it; other figures are let pass."""
+        x = np.linspace(-1, 1, 60)[:, None]
+        recipe = GibbsNetwork(
+            Network((8,)), loss=Welsch(0.02), inverse_temperature=100.0, chains=2, draws=50,
+            warmup=30, largest_rhat=1e6, least_effective=1e-6,
+        )  # fmt: skip
+        with pytest.raises(ConvergenceError, match="divergent steps") as caught:
+            recipe.fit(x, np.sin(5 * x[:, 0]), seed=0)
+        error = caught.value
+        assert error.diagnostics.divergent > 0
+        assert error.faults == (f"{error.diagnostics.divergent} divergent steps",)
+        smooth = replace(recipe, loss=Welsch(5.0), inverse_temperature=1.0, acceptance=0.9)
+        assert smooth.fit(x, np.sin(5 * x[:, 0]), seed=0).diagnostics.divergent == 0
+
     def test_faults_are_named(self):
         found = bayes.Diagnostics(1.2, 3.0, 4, 2, 100).faults(1.05, 100)
         assert len(found) == 3

@@ -150,7 +150,7 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
         )
         words = of_seeds(replicates.seeds, "noise")
         places = self._batches(replicates)
-        sigma = np.array([one.noise_multiplier for one in spent], np.float32)
+        sigma = np.array([_rounded_up(one.noise_multiplier) for one in spent])
         shared = Shared.of(progress, len(replicates), self.steps)
 
         def train(group: IntArray) -> tuple[Any, FloatArray]:
@@ -353,6 +353,13 @@ def noisy_sum(
         for part, each in zip(parts, keys, strict=True)
     ]
     return jax.tree.unflatten(tree, noisy)
+
+
+def _rounded_up(value: float | None) -> np.float32:
+    """The next 32-bit number that is not below: never less noise than is accounted for."""
+    exact = np.float64(np.nan if value is None else value)
+    single = np.float32(exact)
+    return single if single >= exact else np.nextafter(single, np.float32(np.inf))
 
 
 def _where(counts: jax.Array, part: jax.Array) -> jax.Array:
