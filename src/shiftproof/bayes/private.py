@@ -48,7 +48,7 @@ from shiftproof.keys import row_keys
 _MULTIPLE = 32
 
 #: Data sets that are told apart no better than (epsilon, delta) says: n is the same for both.
-NEIGHBOURS = "one row, which counts or does not"
+NEIGHBOURS = "one row, which counts or does not; their number is public and the same"
 
 #: Of a seed that nobody has chosen.
 _SEED_BITS = 63
