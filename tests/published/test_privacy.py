@@ -12,9 +12,18 @@ import pytest
 from scipy import stats
 
 from networks import NET
-from shiftproof.bayes import PrivateNetwork, Scaling, epsilon_of, noise_for
-from shiftproof.bayes.laws import StudentT
-from shiftproof.bayes.private import noisy_sum
+from shiftproof.bayes import (
+    Gaussian,
+    Network,
+    PrivateNetwork,
+    Scaling,
+    StudentT,
+    epsilon_of,
+    noise_for,
+)
+from shiftproof.bayes.network import start_scales, starts
+from shiftproof.bayes.private import _rounded_up, noisy_sum
+from shiftproof.bayes.streams import of_seeds, streams
 from shiftproof.bayes.training import Replicates
 
 PUBLISHED = {1.0: (5.889, 5.508), 3.0: (2.335, 2.188), 8.0: (1.216, 1.131)}
@@ -81,6 +90,19 @@ class TestMechanism:
         )
         np.testing.assert_allclose(flat(found), flat(jax.tree.map(lambda p: p.sum(0), each)), 1e-5)
 
+    @pytest.mark.parametrize("strange", [np.inf, -np.inf, np.nan, 1e30])
+    @pytest.mark.parametrize("present", [True, False])
+    def test_a_gradient_without_a_norm_adds_nothing(self, strange, present):
+        """Whether it is drawn or stands in a place of padding; 1e30 squared is infinite here."""
+        each = gradients(np.random.default_rng(0), 5)
+        spoilt = ((each[0][0].at[3, 0, 0].set(strange),), each[1])
+        key, rest = jax.random.key(0), np.arange(5) != 3
+        sums = [
+            flat(noisy_sum(values, jnp.asarray(rows), jnp.float32(1), jnp.float32(2), key))
+            for values, rows in ((spoilt, rest | present), (each, rest))
+        ]
+        np.testing.assert_array_equal(*sums)
+
     def test_noise_has_the_deviation_that_is_paid_for(self):
         """sigma clip, on every coordinate; false alarm rate 1e-6 by the chi-square law."""
         none = jax.tree.map(jnp.zeros_like, gradients(np.random.default_rng(0), 2))
@@ -90,6 +112,95 @@ class TestMechanism:
         total, count = (found**2).sum(), found.size
         assert stats.chi2.ppf(5e-7, count) < total < stats.chi2.isf(5e-7, count)
         assert np.abs(np.corrcoef(found.T) - np.eye(found.shape[1])).max() < 0.15
+
+
+def descent(recipe, x, y, sigma, *, noise=1.0, clip=1.0, batches=lambda step: step):
+    """Private training of a linear model with Gaussian noise of unknown scale, by its definition.
+
+    Weights, bias and log of the scale after every step. Only random numbers are the library's:
+    batches, the start, and N(0, 1) by the key of each step. `noise`, `clip` and `batches` make it
+    another algorithm.
+    """
+    own = (recipe.inputs, recipe.labels)
+    places = recipe._batches(Replicates.of(x, y, [SEED], None, recipe.likelihood, own))[:, 0]
+    ((weights, bias),) = starts(recipe.network, of_seeds([SEED], "start"), x.shape[1], 1)
+    values = [np.array(v[0], float) for v in (weights, bias, start_scales(1, 1))]
+    variances = [recipe.network.weight_variance / x.shape[1], recipe.network.bias_variance, 1.0]
+    first, second = ([np.zeros_like(v) for v in values] for _ in range(2))
+    clip, sigma = recipe.clip * clip, sigma * noise
+    after = []
+    for step in range(recipe.steps):
+        sums = [np.zeros_like(v) for v in values]
+        for row in places[batches(step)]:
+            if row >= 0:
+                w, b, log_scale = values
+                z = (y[row] - x[row] @ w - b) / np.exp(log_scale)
+                pull = -z / np.exp(log_scale)
+                gradient = [x[row][:, None] * pull, pull, 1 - z**2]
+                norm = np.sqrt(sum((part**2).sum() for part in gradient))
+                factor = min(1.0, clip / norm)
+                sums = [s + factor * part for s, part in zip(sums, gradient, strict=True)]
+        key = jax.random.fold_in(streams(of_seeds([SEED], "noise"))[0], step)
+        for place, each in enumerate(jax.random.split(key, 3)):
+            normal = np.asarray(jax.random.normal(each, values[place].shape, jnp.float32))
+            slope = (sums[place] + sigma * clip * normal) / recipe.batch
+            slope += values[place] / variances[place] / len(x)
+            first[place] = 0.9 * first[place] + 0.1 * slope
+            second[place] = 0.999 * second[place] + 0.001 * slope**2
+            mean = first[place] / (1 - 0.9 ** (step + 1))
+            spread = np.sqrt(second[place] / (1 - 0.999 ** (step + 1)))
+            rate = recipe.learning_rate * (1 + np.cos(np.pi * step / recipe.steps)) / 2
+            values[place] = values[place] - rate * mean / (spread + 1e-8)
+        after.append(np.concatenate([np.ravel(v) for v in values]))
+    return np.array(after)
+
+
+SEED = 11
+#: What would not be private, or not training.
+OTHERS = {
+    "no noise": {"noise": 0.0},
+    "noise of the same size on sums that are not clipped": {"noise": 1e-3, "clip": 1e3},
+    "the first batches again in every block": {"batches": [0, 1, 0, 0, 0].__getitem__},
+}
+
+
+@pytest.fixture(scope="module")
+def fit():
+    """A private fit of a linear model, and its snapshots as rows."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(60, 2))
+    y = x @ [1.0, -2.0] + 0.5 + 0.1 * rng.standard_t(3, size=60)
+    recipe = PrivateNetwork(
+        Network((), weight_variance=0.5, bias_variance=0.3), likelihood=Gaussian(),
+        epsilon=3.0, clip=0.8, batch=12, steps=5, snapshots=3, learning_rate=0.1,
+        inputs=Scaling(0.0, 1.0), labels=Scaling(0.0, 1.0),
+    )  # fmt: skip
+    posterior = recipe.fit(x, y, seed=SEED)
+    ((weights, bias),) = posterior.layers
+    snapshots = np.column_stack([weights[..., 0], bias, posterior.log_scale])
+    return recipe, x, y, posterior.spent.noise_multiplier, snapshots
+
+
+class TestTraining:
+    """Whole fits against the definition, written down with a loop over rows."""
+
+    def test_snapshots_are_those_of_the_definition(self, fit):
+        recipe, x, y, sigma, snapshots = fit
+        expected = descent(recipe, x, y, sigma)[-3:]  # after 3, 4 and 5 steps
+        np.testing.assert_allclose(snapshots, expected, atol=1e-5)
+
+    @pytest.mark.parametrize("other", OTHERS)
+    def test_another_algorithm_would_be_noticed(self, fit, other):
+        recipe, x, y, sigma, snapshots = fit
+        strange = descent(recipe, x, y, sigma, **OTHERS[other])[-3:]
+        assert np.abs(snapshots - strange).max(axis=1).min() > 1e-3
+
+    def test_noise_in_32_bits_is_not_less(self):
+        values = np.random.default_rng(0).uniform(0.3, 50, 1000)
+        rounded = np.array([_rounded_up(value) for value in values], float)
+        assert (rounded >= values).all()
+        assert (rounded <= values * (1 + 2.0**-23)).all()
+        assert _rounded_up(1.5) == 1.5
 
 
 @pytest.fixture(scope="module")

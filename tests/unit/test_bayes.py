@@ -35,6 +35,7 @@ from shiftproof.bayes import (
     VariationalNetwork,
     Welsch,
 )
+from shiftproof.bayes.chains import figures
 from shiftproof.bayes.progress import Line
 from shiftproof.bayes.training import _advance
 from shiftproof.keys import row_keys
@@ -324,6 +325,23 @@ class TestFitMany:
         )
         np.testing.assert_array_equal(one.mean(X), other.mean(X))
 
+    def test_rows_of_far_other_units_are_no_replicate(self):
+        """Near 1.7e9 floats of 32 bits are 128 apart: times within one second become one time."""
+        rng = np.random.default_rng(0)
+        x = rng.uniform(size=(300, 1))
+        x[150:] += 1.7e9
+        rows = [np.arange(150), np.arange(150, 300)]
+        recipe = replace(QUICK, steps=20)
+        with pytest.raises(shp.InputError, match=r"rows of X within .* column 0 of replicate 1"):
+            recipe.fit_many(x, Y, [0, 1], rows=rows)
+        recipe.fit_many(x, Y, [0], rows=rows[1:])  # in units of their own
+        with pytest.raises(shp.InputError, match=r"rows of labels within .* of replicate 1"):
+            recipe.fit_many(X, x[:, 0], [0, 1], rows=rows)
+        x[150:] = 1.7e9 + 1e7 * rng.uniform(size=(150, 1))  # as far, and as wide: none is lost
+        _, second = recipe.fit_many(x, Y, [0, 4], rows=rows)
+        alone = recipe.fit(x[150:], Y[150:], seed=4)
+        np.testing.assert_allclose(second.mean(x[150:]), alone.mean(x[150:]), atol=2e-3)
+
     def test_a_sweep_over_sizes_compiles_once(self):
         recipe = replace(QUICK, steps=20)
         recipe.fit(X, Y, seed=0)
@@ -408,6 +426,21 @@ class TestGibbs:
         again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
         assert str(again) == str(error)
 
+    def test_a_chain_that_diverges_is_refused_for_that(self):
+        """A law with cliffs, in steps that are too long for it; other figures are let pass."""
+        x = np.linspace(-1, 1, 60)[:, None]
+        recipe = GibbsNetwork(
+            Network((8,)), loss=Welsch(0.02), inverse_temperature=100.0, chains=2, draws=50,
+            warmup=30, largest_rhat=1e6, least_effective=1e-6,
+        )  # fmt: skip
+        with pytest.raises(ConvergenceError, match="divergent steps") as caught:
+            recipe.fit(x, np.sin(5 * x[:, 0]), seed=0)
+        error = caught.value
+        assert error.diagnostics.divergent > 0
+        assert error.faults == (f"{error.diagnostics.divergent} divergent steps",)
+        smooth = replace(recipe, loss=Welsch(5.0), inverse_temperature=1.0, acceptance=0.9)
+        assert smooth.fit(x, np.sin(5 * x[:, 0]), seed=0).diagnostics.divergent == 0
+
     def test_faults_are_named(self):
         found = bayes.Diagnostics(1.2, 3.0, 4, 2, 100).faults(1.05, 100)
         assert len(found) == 3
@@ -421,6 +454,35 @@ class TestGibbs:
         moved[0] += np.repeat(np.arange(4.0), len(bank) // 4)[:, None]
         apart = replace(bank, layers=(*bank.layers[:-1], (moved[1], moved[0])))
         assert apart.diagnose(X[:20]).rhat > 1.5
+
+    def test_classes_that_are_certain_are_compared_all_the_same(self):
+        """Probabilities are 1 in 32 bits; outputs still tell whether chains agree."""
+        bank = of_classes("Gibbs")
+        weights, biases = bank.layers[-1]
+        sure = np.asarray(biases) + np.array([200.0, 0.0, -200.0], np.float32)
+        certain = replace(bank, layers=((weights, sure),))
+        assert (certain.sample(X[:20], 5, seed=0, method="predict_proba").max(axis=-1) == 1).all()
+        found = certain.diagnose(X[:20])
+        assert found.rhat == pytest.approx(bank.diagnose(X[:20]).rhat, rel=0.01)
+        moved = sure + np.repeat([[9.0, 0, 0], [0, 9, 0], [0, 0, 9], [0, 0, 0]], 50, axis=0)
+        apart = replace(bank, layers=((weights, moved.astype(np.float32)),))
+        assert apart.diagnose(X[:20]).rhat > 1.5
+        same = replace(bank, layers=((weights, sure + np.arange(200, dtype=np.float32)[:, None]),))
+        assert same.diagnose(X[:20]).rhat == pytest.approx(found.rhat, rel=0.01)
+
+    def test_what_never_changes_is_agreed_on_and_no_more(self):
+        drawn = np.random.default_rng(0).normal(size=(4, 100, 3))
+        with_constant = np.concatenate([drawn, np.full((4, 100, 2), 0.7)], axis=-1)
+        assert figures(with_constant) == figures(drawn)
+        assert figures(drawn)[0] < 1.05
+        assert np.isnan(figures(with_constant[..., 3:])).all()
+        stuck = with_constant.copy()
+        stuck[1, :, 3] = 0.8  # one chain at a place of its own
+        assert not figures(stuck)[0] <= 1.05
+        for strange in (np.nan, np.inf):
+            spoilt = with_constant.copy()
+            spoilt[..., 4] = strange
+            assert np.isnan(figures(spoilt)).all()
 
     def test_epsilon_and_temperature(self):
         recipe = GibbsNetwork.of_epsilon(3.0, Network(()), loss=Welsch(1.0))
@@ -436,6 +498,21 @@ class TestGibbs:
             posterior.coding.read(X), posterior.coding.inputs.apply(body.features(X))
         )
         assert "the features were fitted to other data" in posterior.spent.holds_if
+
+    def test_draws_in_an_error_read_through_the_features_too(self):
+        body = of_numbers("ensemble")
+        recipe = GibbsNetwork(
+            Network(()), loss=Welsch(3.0), inverse_temperature=5.0, features=body, draws=50,
+            warmup=100, least_effective=1e6,
+        )  # fmt: skip
+        with pytest.raises(ConvergenceError) as caught:
+            recipe.fit(X, Y, seed=0)
+        error = caught.value
+        assert all(one.coding.through is body for one in (error.posterior, *error.posteriors))
+        np.testing.assert_array_equal(error.posterior.mean(X), head().mean(X))
+
+    def test_a_head_reads_the_names_of_its_body(self):
+        body, posterior = of_numbers("ensemble"), head()
         named = replace(posterior, coding=replace(posterior.coding, through=_Named(body)))
         assert named.columns == ("hard", "heard")
 
@@ -464,6 +541,47 @@ class TestPrivacy:
         assert not any("NOT paid for" in each for each in spent.holds_if)
         assert spent.epsilon <= 20.0
         assert spent.epsilon == bayes.epsilon_of(spent.noise_multiplier, 128 / 300, 200, 1e-5)
+
+    def test_a_row_that_overflows_is_no_reason_to_stop(self):
+        own = Scaling(0.0, 1.0)
+        recipe = PrivateNetwork(
+            NET, likelihood=Gaussian(1e-5), epsilon=20.0, steps=20, snapshots=2, inputs=own,
+            labels=own,
+        )  # fmt: skip
+        x, y = X.copy(), Y.copy()
+        x[0], y[0] = 1e15, 1e15
+        assert np.isfinite(recipe.fit(x, y, seed=0).mean(X)).all()
+
+    def test_an_error_keeps_the_seed_to_itself(self):
+        own = Scaling(0.0, 1.0)
+        recipe = replace(RECIPES["private"], inputs=own, labels=own, clip=3e38, epsilon=0.5)
+        with pytest.raises(DivergenceError, match="expected finite weights") as caught:
+            recipe.fit(X, Y, seed=987654321)
+        assert "987654321" not in str(caught.value)
+
+    def test_without_a_seed_no_fit_is_like_another(self):
+        own = Scaling(0.0, 1.0)
+        recipe = replace(RECIPES["private"], inputs=own, labels=own)
+        one, other, given = recipe.fit(X, Y), recipe.fit(X, Y), recipe.fit(X, Y, seed=0)
+        assert len({float(fit.mean(X[:1])[0]) for fit in (one, other, given)}) == 3
+
+    def test_the_same_noise_is_not_used_twice(self):
+        own = Scaling(0.0, 1.0)
+        recipe = replace(RECIPES["private"], inputs=own, labels=own)
+        with pytest.raises(shp.InputError, match="seeds: expected each seed once") as caught:
+            recipe.fit_many(X, Y, [424242, 1, 424242])
+        assert "424242" not in str(caught.value)
+
+    def test_neighbours_have_the_same_number_of_rows(self):
+        spent = of_numbers("private").spent
+        assert spent.neighbours.startswith(
+            "one row, which counts or does not; their number is public"
+        )
+        said = "; ".join(spent.holds_if)
+        assert "one fit only" in said
+        assert "the sum" in said
+        assert "public, and the same for neighbours" in said
+        assert "tell of them" in said
 
     def test_the_seed_is_not_kept(self):
         assert not hasattr(of_numbers("private"), "seed")

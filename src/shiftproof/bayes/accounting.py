@@ -1,8 +1,9 @@
 """What noisy gradients spend of privacy: Renyi accounting of the subsampled Gaussian mechanism.
 
 Each step draws every row with probability q by itself, clips the gradient of each to norm C and
-adds N(0, sigma^2 C^2) to their sum. Its Renyi divergence of order a, for neighbours that differ by
-one row more or less, is for whole a (Mironov, Talwar and Zhang 2019)
+adds N(0, sigma^2 C^2) to their sum. Its Renyi divergence of order a, for neighbours that differ in
+one row, which counts in one and adds 0 in the other (n, and so q and sigma, are those of both), is
+for whole a (Mironov, Talwar and Zhang 2019)
 
     rho(a) = 1/(a - 1) log sum_k binom(a, k) (1 - q)^(a - k) q^k exp( (k^2 - k) / (2 sigma^2) ),
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import jax
 import numpy as np
 from blackjax.diagnostics import ess_bulk, ess_tail, rhat
 
+from shiftproof._types import FloatArray
 from shiftproof.bayes.bank import BankPosterior
 from shiftproof.bayes.posterior import blocks, evaluated
 from shiftproof.errors import InputError
@@ -20,6 +22,8 @@ PROBES = 50
 @dataclass(frozen=True)
 class Diagnostics:
     """Whether chains agree, judged by their predictions: weights of hidden units may be permuted.
+
+    Of classes, by the outputs before they become probabilities.
 
     Attributes
     ----------
@@ -91,7 +95,12 @@ class ChainPosterior(BankPosterior):
             raise InputError("chains", expected, f"{self.chains}", "pass what a fit gave")
 
     def diagnose(self, X: object) -> Diagnostics:
-        """R-hat and effective draws of the predictions for these rows."""
+        """R-hat and effective draws of the predictions for these rows.
+
+        Of classes, outputs are compared less their mean over classes, since probabilities may be 1
+        to the last digit. Chains that all give one and the same number agree about it; where they
+        do so about everything, nothing has been drawn, and the figures are NaN.
+        """
         draws = len(self) // self.chains
         if self.chains < 2 or draws < 4:
             got = f"{self.chains} of {draws}"
@@ -100,17 +109,29 @@ class ChainPosterior(BankPosterior):
         x = self.coding.read(X)
         if len(x) == 0:
             raise InputError("X", "at least one row", "none", "pass inputs to compare chains at")
-        found = np.concatenate(
+        outputs = np.concatenate(
             [
-                np.asarray(evaluated(self.network, self.law.classifies, self.layers, part))[
-                    :, :count
-                ]
+                np.asarray(evaluated(self.network, False, self.layers, part))[:, :count]
                 for part, count in blocks(x)
             ],
             axis=1,
-        ).reshape(self.chains, draws, -1)
-        worst, least = _figures(found)
-        return Diagnostics(float(worst), float(least), self.divergent, self.chains, draws)
+        )
+        if self.law.classifies:
+            outputs = outputs - outputs.mean(axis=-1, keepdims=True)
+        worst, least = figures(outputs.reshape(self.chains, draws, -1))
+        return Diagnostics(worst, least, self.divergent, self.chains, draws)
+
+
+def figures(predictions: FloatArray) -> tuple[float, float]:
+    """The largest R-hat and the smallest effective number of draws, of (chains, draws, many).
+
+    NaN where a number is none, or where no prediction ever changes.
+    """
+    moving = (predictions != predictions[:1, :1]).any(axis=(0, 1))
+    if not np.isfinite(predictions).all() or not moving.any():
+        return math.nan, math.nan
+    worst, least = _figures(predictions[..., moving])
+    return float(worst), float(least)
 
 
 @jax.jit

@@ -71,6 +71,11 @@ class ConvergenceError(ShiftproofError):
             "last layer only; the draws are in error.posterior"
         )
 
+    def behind(self, features: NetworkPosterior) -> ConvergenceError:
+        """The same error about heads that read through the hidden layers of a fitted network."""
+        each = tuple(one.behind(features) for one in self.posteriors)
+        return ConvergenceError(self.posterior.behind(features), self.faults, each)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.posterior, self.faults, self.posteriors)
 
@@ -198,7 +203,10 @@ class GibbsNetwork(Learner["GibbsPosterior"]):
         if self.features is None:
             return super().fit_many(X, y, seeds, rows=rows, progress=progress)
         read = self.features.features(X)
-        found = super().fit_many(read, y, seeds, rows=rows, progress=progress)
+        try:
+            found = super().fit_many(read, y, seeds, rows=rows, progress=progress)
+        except ConvergenceError as error:
+            raise error.behind(self.features) from None
         return [one.behind(self.features) for one in found]
 
     @property

@@ -84,7 +84,9 @@ class Learner(ABC, Generic[Fitted]):
         X, y : as in :meth:`fit`
         seeds : sequence of int
         rows : sequence of integer arrays, optional
-            The rows that each replicate trains on, of any length; all where left out.
+            The rows that each replicate trains on, of any length; all where left out. Refused
+            where their columns lie so far from those of the first, by their own deviations, that
+            32 bits would not tell them apart.
         progress : callable, optional
         """
         units = self.inputs, self.labels

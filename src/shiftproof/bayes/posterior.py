@@ -78,7 +78,7 @@ class NetworkPosterior(ABC):
         """A prediction for each row by a model of its own, theta_i ~ Q, drawn with the row's key.
 
         The noise of labels is not part of it: the model is drawn, the prediction is f(x, theta).
-        A row keeps its draw whatever rows come with it.
+        A row keeps its model whatever rows come with it, and its draw up to 32-bit rounding.
         """
         return self._by_key(X, keys, method, self._drawn)
 

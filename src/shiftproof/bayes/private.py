@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -34,10 +35,10 @@ from shiftproof.bayes.training import (
     PER_REPLICATE,
     SCHEDULES,
     Data,
+    DivergenceError,
     Replicates,
     Shared,
     begin_moments,
-    demand_finite,
     in_groups,
 )
 from shiftproof.errors import InputError
@@ -45,6 +46,12 @@ from shiftproof.keys import row_keys
 
 #: Batches are padded to a multiple of this, so that programs are shared.
 _MULTIPLE = 32
+
+#: Data sets that are told apart no better than (epsilon, delta) says: n is the same for both.
+NEIGHBOURS = "one row, which counts or does not; their number is public and the same"
+
+#: Of a seed that nobody has chosen.
+_SEED_BITS = 63
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +62,10 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
         1/batch ( sum_i min(1, clip / norm(g_i)) g_i + sigma clip N(0, 1) )  -  1/n grad log prior,
 
     g_i = - grad log p(y_i | x_i, theta). The noise sigma is the least that spends at most
-    (epsilon, delta) over all steps, one row more or less. All steps are accounted for together, so
-    that Q, uniform over the snapshots, costs no more than the last one alone.
+    (epsilon, delta) over all steps, for data sets of the same, public, number of rows n in one of
+    which a row does not count: its gradient is 0. (q and sigma depend on n, so that a row more or
+    less would be other noise.) All steps are accounted for together, so that Q, uniform over the
+    snapshots, costs no more than the last one alone.
 
     What is outside the account is named in ``posterior.spent``; where standard units are learned
     from the data a :class:`PrivacyWarning` says so.
@@ -84,7 +93,7 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
     >>> x = np.random.default_rng(0).uniform(-1, 1, (500, 1))
     >>> own = Scaling(0.0, 1.0)  # known beforehand: nothing of the data in it
     >>> recipe = PrivateNetwork(Network((8,)), epsilon=3.0, steps=200, inputs=own, labels=own)
-    >>> posterior = recipe.fit(x, x[:, 0] ** 2, seed=0)  # a secret seed where it matters
+    >>> posterior = recipe.fit(x, x[:, 0] ** 2)  # a random seed, that nobody knows
     >>> posterior.spent.epsilon <= 3.0
     True
     """
@@ -111,7 +120,27 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
             repair = "take fewer snapshots, or more steps"
             raise InputError("snapshots", expected, f"{self.snapshots}", repair)
 
+    def fit(
+        self,
+        X: object,
+        y: object,
+        *,
+        seed: int | None = None,
+        progress: Progress | None = None,
+    ) -> PrivatePosterior:
+        """A posterior from labelled rows, as for all learners.
+
+        Without a seed it is drawn from the randomness of the operating system and forgotten, as
+        privacy asks for. A seed that is given makes the fit repeatable, for tests; the noise is
+        only as secret as the seed, and only if no other fit has it.
+        """
+        own = secrets.randbits(_SEED_BITS) if seed is None else seed
+        return self.fit_many(X, y, [own], progress=progress)[0]
+
     def _posteriors(self, replicates: Replicates, progress: Progress) -> list[PrivatePosterior]:
+        if len(set(replicates.seeds)) < len(replicates):
+            repair = "two fits with the same noise give it away: take a new seed for each"
+            raise InputError("seeds", "each seed once", "a seed twice", repair)
         spent = self._spent(replicates)
         self._warn()
         coding = replicates.codings[0]
@@ -121,7 +150,7 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
         )
         words = of_seeds(replicates.seeds, "noise")
         places = self._batches(replicates)
-        sigma = np.array([one.noise_multiplier for one in spent], np.float32)
+        sigma = np.array([_rounded_up(one.noise_multiplier) for one in spent])
         shared = Shared.of(progress, len(replicates), self.steps)
 
         def train(group: IntArray) -> tuple[Any, FloatArray]:
@@ -158,13 +187,20 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
                     jnp.float32(self.clip), jnp.float32(self.batch),
                     jnp.float32(self.learning_rate), places[first:last], first, self.steps,
                 )  # fmt: skip
-            # Losses would tell of the data: only whether numbers are numbers is looked at.
-            silent = [np.zeros(len(replicates))]
-            demand_finite(state[0], silent, replicates, last, self.steps, task=self.task)
+            self._demand_finite(state[0], last)
             shared.add(last - first, "noisy steps")
             first = last
             kept.append(jax.tree.map(np.asarray, state[0]))
-        return jax.tree.map(lambda *each: np.stack(each, axis=1), *kept[1:]), silent[0]
+        nothing = np.zeros(len(replicates))  # losses would tell of the data
+        return jax.tree.map(lambda *each: np.stack(each, axis=1), *kept[1:]), nothing
+
+    def _demand_finite(self, values: Any, step: int) -> None:
+        """Raise where weights are no numbers. Neither seed nor loss is shown: both are secret."""
+        if not all(np.isfinite(np.asarray(part)).all() for part in jax.tree.leaves(values)):
+            raise DivergenceError(
+                f"{self.task}: expected finite weights, got others by step {step:,} of "
+                f"{self.steps:,}; lower learning_rate or clip"
+            )
 
     def _spent(self, replicates: Replicates) -> list[Spent]:
         """The price of each replicate, and its noise."""
@@ -181,7 +217,7 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
             sigma = noise_for(self.epsilon, self.delta, rate, self.steps)
             epsilon = epsilon_of(sigma, rate, self.steps, self.delta)
             found[n] = Spent(
-                epsilon, self.delta, "one row more or less",
+                epsilon, self.delta, NEIGHBOURS,
                 "all snapshots, and whatever is computed from them alone",
                 self._conditions, sigma, rate, self.steps,
             )  # fmt: skip
@@ -192,8 +228,10 @@ class PrivateNetwork(LikelihoodLearner["PrivatePosterior"]):
         return (
             LEARNED_UNITS if self.learned_units else FIXED_UNITS,
             "settings were not tuned on these rows: every fit that was looked at spends as much",
-            "the seed is random and secret",
-            "the number of rows and the names of classes may be known",
+            "the seed is random, secret and used for one fit only",
+            "no row is in another fit too: fits of shared rows spend the sum",
+            "the number of rows and the names of classes are public, and the same for neighbours",
+            "no fit is refused: errors about these rows, found before training, tell of them",
             "rounding of Gaussian noise to 32 bits tells nothing",
         )
 
@@ -298,15 +336,32 @@ def _private_steps(
 def noisy_sum(
     gradients: Any, present: jax.Array, clip: jax.Array, sigma: jax.Array, key: jax.Array
 ) -> Any:
-    """sum_i min(1, clip / norm(g_i)) g_i + sigma clip N(0, 1), over the rows that are present."""
+    """sum_i min(1, clip / norm(g_i)) g_i + sigma clip N(0, 1), over the rows that are present.
+
+    A gradient whose norm is no finite number in 32 bits counts as 0, which is a clipping too: what
+    a row adds is a function of that row, no longer than clip.
+    """
     parts, tree = jax.tree.flatten(gradients)
     squares = sum(jnp.sum(jnp.square(part.reshape(len(part), -1)), axis=1) for part in parts)
     norms = jnp.sqrt(squares)
-    factors = jnp.where(present, jnp.minimum(1.0, clip / jnp.maximum(norms, 1e-30)), 0.0)
+    counts = present & jnp.isfinite(norms)
+    factors = jnp.where(counts, jnp.minimum(1.0, clip / jnp.maximum(norms, 1e-30)), 0.0)
     keys = jax.random.split(key, len(parts))
     noisy = [
-        jnp.tensordot(factors, part, 1)
+        jnp.tensordot(factors, _where(counts, part), 1)
         + sigma * clip * jax.random.normal(each, part.shape[1:], jnp.float32)
         for part, each in zip(parts, keys, strict=True)
     ]
     return jax.tree.unflatten(tree, noisy)
+
+
+def _rounded_up(value: float | None) -> np.float32:
+    """The next 32-bit number that is not below: never less noise than is accounted for."""
+    exact = np.float64(np.nan if value is None else value)
+    single = np.float32(exact)
+    return single if single >= exact else np.nextafter(single, np.float32(np.inf))
+
+
+def _where(counts: jax.Array, part: jax.Array) -> jax.Array:
+    """Rows that count, 0 for the others: 0 times infinity would be no number."""
+    return jnp.where(counts.reshape(-1, *(1,) * (part.ndim - 1)), part, 0.0)

@@ -38,6 +38,9 @@ _LOOKS = 20
 #: So many replicates make one vectorised program.
 _TOGETHER = 5
 
+#: Half the distance of 32-bit floats around 1; rows may be moved by so much of their own deviation.
+_ROUNDING, _MOVED = 2.0**-24, 1e-3
+
 #: How a step size changes from the first step (0) to the last (1).
 SCHEDULES: dict[str, Callable[[jax.Array], jax.Array]] = {
     "cosine": lambda share: 0.5 * (1 + jnp.cos(math.pi * share)),
@@ -118,6 +121,8 @@ class Replicates:
             codings = [examples.coding(*units, one) for one in chosen]
             places = chosen
         pooled = codings[0]
+        _demand_near("X", [one.inputs for one in codings])
+        _demand_near("labels", [one.labels for one in codings])
         x = coding.standard(pooled.inputs, examples.x, "X")
         y_values = coding.standard(pooled.labels, examples.y, "labels")
         size = max(_LEAST_ROWS, 2 ** math.ceil(math.log2(len(examples))))
@@ -408,6 +413,25 @@ def _within(
     """
     centers = np.array([(one.center - pooled.center) / pooled.scale for one in each])
     return _single(centers), _single(np.array([one.scale / pooled.scale for one in each]))
+
+
+def _demand_near(what: str, each: Sequence[scaling.Scaling]) -> None:
+    """Raise where rows of a replicate would lose their digits in the units of the first.
+
+    Rounding to 32 bits moves a row by at most 2^-24 of its distance to the centre of the pool.
+    """
+    for replicate, one in enumerate(each):
+        moved = np.abs(one.center - each[0].center) / one.scale * _ROUNDING
+        if moved.max() > _MOVED:
+            column = int(np.argmax(moved))
+            raise InputError(
+                "rows",
+                f"rows of {what} within {_MOVED / _ROUNDING:,.0f} of their deviations of the rows "
+                "of the first replicate",
+                f"{moved[column] / _ROUNDING:.3g} of them in column {column} of replicate "
+                f"{replicate}",
+                "pass these rows to a fit of their own, or subtract their mean from the column",
+            )
 
 
 def _padded(values: FloatArray, size: int) -> Any:

@@ -99,8 +99,10 @@ def langevin_information(
 
         I <= sum over t of d/2 log( 1 + (step_t G)^2 / (d noise_t^2) )
 
-    for any way of drawing batches that does not look at theta (Pensia, Jog and Loh 2018). For SGLD
-    noise_t = sqrt(2 step_t / inverse temperature).
+    for a start that does not depend on the data, and any way of drawing batches that does not look
+    at theta (Pensia, Jog and Loh 2018). A warm-up on the same rows, as of
+    :class:`~shiftproof.bayes.LangevinNetwork`, is no such start. For SGLD noise_t = sqrt(2 step_t /
+    inverse temperature).
 
     Examples
     --------
