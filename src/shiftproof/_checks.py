@@ -101,6 +101,14 @@ def positive(name: str, value: float, repair: str) -> float:
     return number
 
 
+def at_least_0(name: str, value: float, repair: str) -> float:
+    """`value`, if it is one finite number of at least 0."""
+    number = scalar(name, value, repair)
+    if not 0 <= number < math.inf:
+        raise InputError(name, "a finite number of at least 0", f"{value!r}", repair)
+    return number
+
+
 def seed(value: object) -> int:
     """A seed that every generator of random numbers takes."""
     number = whole("seed", value, 0, "say 0")

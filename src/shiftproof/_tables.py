@@ -175,6 +175,12 @@ class Table:
             return Table(self.source[index.tolist(), :], self.what)
         return Table(self.source[index], self.what)
 
+    def copied(self) -> object:
+        """The table in the kind in which it came, out of reach of later changes."""
+        if isinstance(self.source, nw.DataFrame):
+            return self.source.clone().to_native()
+        return self.source.copy()
+
     def native(self) -> object:
         """The table in the kind in which it came."""
         return self.source.to_native() if isinstance(self.source, nw.DataFrame) else self.source

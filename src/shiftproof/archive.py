@@ -21,7 +21,8 @@ import platform
 import re
 import secrets
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from importlib.metadata import version
@@ -98,7 +99,15 @@ class ArchiveError(InputError):
         return type(self), (self.name, self.expected, self.got, self.repair, self.fault)
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """What writes a file, or computes a result.
+
+    Examples
+    --------
+    >>> from shiftproof.archive import versions
+    >>> sorted(versions())
+    ['numpy', 'python', 'scikit-learn', 'scipy', 'shiftproof']
+    """
     named = {name: version(name) for name in ("shiftproof", "numpy", "scipy", "scikit-learn")}
     return {**named, "python": platform.python_version()}
 
@@ -131,7 +140,7 @@ class Archive:
     kind: str
     content: Json
     arrays: Mapping[str, Array]
-    written_by: Mapping[str, str] = field(default_factory=_versions)
+    written_by: Mapping[str, str] = field(default_factory=versions)
 
 
 def write(path: PathLike, archive: Archive) -> None:
@@ -165,13 +174,31 @@ def written_whole(path: PathLike, data: bytes) -> None:
     ...     (Path(folder) / "a.txt").read_text()
     'whole'
     """
+    with in_place_of(path) as half, half.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def in_place_of(path: PathLike) -> Iterator[Path]:
+    """A name to write to, which takes the place of `path` when all went well and is gone else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from shiftproof.archive import in_place_of
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with in_place_of(Path(folder) / "a.txt") as half:
+    ...         written = half.write_text("whole")
+    ...     (Path(folder) / "a.txt").read_text()
+    'whole'
+    """
     place = place_of(path)
     half = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with half.open("xb") as file:  # permissions as the process has set them for new files
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        yield half  # made by whoever writes, with the permissions of a new file
         if place.exists():
             half.chmod(place.stat().st_mode & 0o777)
         half.replace(place)

@@ -33,10 +33,10 @@ class Kept:
         if columns is not None and not asked:
             return cls(None, False, len(table), *layout)
         if isinstance(table.source, np.ndarray):
-            return cls(table.source.copy(), True, len(table), *layout)
-        part = table.source if columns is None else table.source.select(map(str, asked))
-        complete = len(part.columns) == len(table.names)
-        return cls(part.clone().to_native(), complete, len(table), *layout)
+            return cls(table.copied(), True, len(table), *layout)
+        part = table if columns is None else table.select(asked)
+        complete = len(part.names) == len(table.names)
+        return cls(part.copied(), complete, len(table), *layout)
 
     def aligned(self, table: Table, *, by_name: bool) -> Table:
         """The table, laid out as in calibration.

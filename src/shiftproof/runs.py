@@ -16,14 +16,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 import joblib
 import numpy as np
 
-from shiftproof.archive import written_whole
+from shiftproof import archive
 from shiftproof.errors import InputError
 
 Json: TypeAlias = Any
@@ -129,7 +128,7 @@ class Run:
             for cell, key in zip(cells, keys, strict=True)
         ]
         result = {**self._head, "versions": versions(), "answers": answers}
-        written_whole(self.path, (json.dumps(result, indent=1) + "\n").encode())
+        archive.written_whole(self.path, (json.dumps(result, indent=1) + "\n").encode())
         self._part.unlink(missing_ok=True)
         return result
 
@@ -201,8 +200,7 @@ def versions() -> dict[str, str]:
     >>> sorted(versions())
     ['machine', 'numpy', 'python', 'scikit-learn', 'scipy', 'shiftproof']
     """
-    named = {name: version(name) for name in ("shiftproof", "numpy", "scipy", "scikit-learn")}
-    return {**named, "python": platform.python_version(), "machine": platform.machine()}
+    return {**archive.versions(), "machine": platform.machine()}
 
 
 def _key(cell: Cell) -> str:

@@ -111,7 +111,7 @@ class _Adapter(MetaEstimatorMixin, BaseEstimator, ABC):  # type: ignore[misc] # 
         table = Table.of("X", X)
         trains = not isinstance(self.estimator, FrozenEstimator)
         ledger = Ledger().plus(training=_rows(table, y)) if trains else Ledger()
-        source = None if _is_ready(self._ratio) else _copied(table)
+        source = None if _is_ready(self._ratio) else table.copied()
 
         validate_data(self, X, skip_check_array=True)
         self.estimator_, self.ledger_, self.source_ = fitted, ledger, source
@@ -557,10 +557,3 @@ def _demand_other_rows(ratio: Any, source: Table, target: Table, calibration: Ta
         samples = {"source": source, "target": target}
         found = {role: samples[role.rpartition("_")[2]] for role in ledger.digests}
         Ledger(source.flat_names).plus(**found, calibration=calibration)
-
-
-def _copied(table: Table) -> object:
-    """The rows in the kind in which they came, out of reach of later changes."""
-    if isinstance(table.source, np.ndarray):
-        return table.source.copy()
-    return table.source.clone().to_native()

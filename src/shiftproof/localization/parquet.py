@@ -6,7 +6,6 @@ pyarrow comes with the extra `localization` and is loaded here alone.
 from __future__ import annotations
 
 import json
-import os
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftproof.archive import in_place_of
 from shiftproof.errors import InputError
 from shiftproof.localization.fingerprints import Fingerprints, messages_of
 from shiftproof.localization.projection import LocalPlane
@@ -64,13 +64,8 @@ def write_parquet(fingerprints: Fingerprints, path: str | Path) -> None:
     origin = None if plane is None else [plane.latitude, plane.longitude]
     note = {"format": _FORMAT, "origin": origin}
     table = arrow.table(columns).replace_schema_metadata({"shiftproof": json.dumps(note)})
-    target = Path(path)
-    unfinished = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
+    with in_place_of(path) as unfinished:
         import_module("pyarrow.parquet").write_table(table, unfinished, compression="zstd")
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def read_parquet(path: str | Path) -> Fingerprints:

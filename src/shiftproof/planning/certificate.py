@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from shiftproof import _checks
-from shiftproof._tables import Array, Table
+from shiftproof._tables import Table
 from shiftproof.confidence import probability
 from shiftproof.controller import Calibrated, RiskController
 from shiftproof.errors import InputError
 from shiftproof.planning.ground import Ground, demand_known_scale
 from shiftproof.ratios.roles import row_digests
 from shiftproof.risk import LossCurves
+from shiftproof.runs import digest_of
 
 _FORM = 1
 
@@ -256,7 +257,7 @@ def certify(
     level = _checks.scalar("alpha", alpha, "one level")
     prepared = calibrated.prepare(target)
     ground = Ground.of(controller, losses, table, prepared.nest, prepared.weights, delta)
-    bound = ground.bound(level, n_cal)
+    bound = ground.bound(level, n_cal, controller.worst_case)
     return Certificate(
         bound.total,
         dict(bound.terms),
@@ -311,17 +312,11 @@ def _shared(table: Table, target: Table) -> tuple[str, ...]:
 
 
 def _digests(table: Table, y: object, target: Table, losses: LossCurves) -> dict[str, str]:
-    def told(*arrays: Array) -> str:
-        found = hashlib.sha256()
-        for array in arrays:
-            found.update(np.ascontiguousarray(array).tobytes())
-        return found.hexdigest()
-
     return {
-        "sample": told(row_digests(table, table.flat_names)),
-        "labels": told(row_digests(Table.of("labels", y))),
-        "inputs": told(row_digests(target, target.flat_names)),
-        "losses": told(losses.tail, losses.owner, losses.knots, losses.slopes, losses.heights),
+        "sample": digest_of(row_digests(table, table.flat_names)),
+        "labels": digest_of(row_digests(Table.of("labels", y))),
+        "inputs": digest_of(row_digests(target, target.flat_names)),
+        "losses": digest_of(losses.tail, losses.owner, losses.knots, losses.slopes, losses.heights),
     }
 
 

@@ -127,8 +127,8 @@ def feasibility(
     for one in (table, target):
         row_count(one, "pass inputs")
     sizes = np.atleast_1d(_checks.floats("n_cal", n_cal))
-    for n in sizes.tolist():
-        _checks.whole("n_cal", int(n) if n == int(n) else n, 1, "numbers of calibration examples")
+    good = (sizes >= 1) & np.isfinite(sizes) & (np.floor(sizes) == sizes)
+    _checks.demand("n_cal", sizes, good, "whole numbers of at least 1", "count examples")
     largest = _checks.bound_of(bound)
     if math.isinf(largest):
         raise InputError("bound", "a finite largest loss", "inf", "no set is finite without one")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,14 @@ import numpy as np
 from shiftproof import theory
 from shiftproof._tables import Table
 from shiftproof._types import FloatArray
-from shiftproof.contracts import Certainty, Ratio
+from shiftproof.contracts import Certainty, Ratio, WorstCase
 from shiftproof.controller import RiskController
 from shiftproof.errors import InputError
 from shiftproof.ratios.groups import GroupRatio
 from shiftproof.ratios.labels import labels_of
 from shiftproof.risk import LossCurves
 from shiftproof.theory import Band, SizeBound, SizeCurve
+from shiftproof.theory.generalization import table_of_losses
 from shiftproof.worst_case import Constant
 
 #: The grid of thresholds: fixed by the label space and the number, before any label is seen.
@@ -30,13 +31,16 @@ _FOR_THE_RISK = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A band from a labelled sample, and sizes at target inputs that it does not depend on."""
+    """A band from a labelled sample, and sizes at target inputs that it does not depend on.
+
+    It serves every worst case: `worst` is Lworst, which the constant does not ask for.
+    """
 
     band: Band
     sizes: SizeCurve
     ratio_max: float
     ceiling: FloatArray | None
-    worst: FloatArray | None
+    worst: FloatArray
     delta_inputs: float
 
     @classmethod
@@ -55,18 +59,20 @@ class Ground:
             repair = "cap the loss, or bound the label space"
             raise InputError("loss", "a bounded one", "inf", repair)
         grid, share = _grid(nest, losses), delta * _FOR_THE_RISK
-        constant = isinstance(controller.worst_case, Constant)
         return cls(
-            _band(controller, table, losses, grid, share, ratio_max),
+            _band(controller.ratio, table, losses, grid, share, ratio_max),
             SizeCurve.of(nest, grid, weights=np.asarray(weights)),
             ratio_max,
             _ceiling(losses, grid),
-            None if constant else _worst(controller, nest, grid),
+            table_of_losses(controller.loss.worst(nest), grid),
             delta - share,
         )
 
-    def bound(self, alpha: float, n_cal: int) -> SizeBound:
-        """The repaired bound for so many calibration examples."""
+    def bound(self, alpha: float, n_cal: int, worst_case: WorstCase) -> SizeBound:
+        """The repaired bound for so many calibration examples and this worst case.
+
+        Directional sets reach no farther than those of the envelope, whose bound is theirs too.
+        """
         return theory.repaired_bound(
             self.band,
             self.sizes,
@@ -74,7 +80,7 @@ class Ground:
             n_cal=n_cal,
             ratio_max=self.ratio_max,
             ceiling=self.ceiling,
-            worst=self.worst,
+            worst=None if isinstance(worst_case, Constant) else self.worst,
             delta_inputs=self.delta_inputs,
         )
 
@@ -110,7 +116,7 @@ def _grid(nest: Any, losses: LossCurves) -> FloatArray:
 
 
 def _band(
-    controller: RiskController,
+    ratio: Ratio[Any],
     table: Table,
     losses: LossCurves,
     grid: FloatArray,
@@ -118,19 +124,16 @@ def _band(
     ratio_max: float,
 ) -> Band:
     """The better one of bets on weighted losses and of a band for each group."""
-    ratio = controller.ratio
-    weights = np.asarray(ratio.weights(table.native()))
-    make: Callable[..., Band] = theory.betting_band
     if not isinstance(ratio, GroupRatio):
-        return make(losses, grid, delta)
-    betting = make(losses, grid, delta / 2, weights=weights, ratio_max=ratio_max)
+        return theory.betting_band(losses, grid, delta)
+    bets = partial(theory.betting_band, weights=ratio.weights(table.native()), ratio_max=ratio_max)
+    betting = bets(losses, grid, delta / 2)
     rates = {group: ratio.target_rate(group) for group in ratio.groups}
     try:
-        grouped = theory.group_band(
-            losses, labels_of(ratio.group, table), rates, grid, min(delta / 2, 0.5)
-        )
+        groups = labels_of(ratio.group, table)
+        grouped = theory.group_band(losses, groups, rates, grid, delta / 2)
     except InputError:  # losses of another form: bets alone
-        return make(losses, grid, delta, weights=weights, ratio_max=ratio_max)
+        return bets(losses, grid, delta)
     values = np.minimum(betting.values, grouped.values)
     basis = f"the better of {betting.basis}, and {grouped.basis}"
     return Band(grid, grouped.estimate, values, losses.bound, delta, basis)
@@ -140,9 +143,3 @@ def _ceiling(losses: LossCurves, grid: FloatArray) -> FloatArray | None:
     """The largest loss at each threshold, where a distance says it: Rmax - r."""
     plain = len(losses.slopes) and (losses.slopes == 1).all() and np.isinf(losses.heights).all()
     return np.maximum(losses.bound - (grid - losses.lower), 0.0) if plain else None
-
-
-def _worst(controller: RiskController, nest: Any, grid: FloatArray) -> FloatArray:
-    """Lworst at each threshold, for each input."""
-    worst = controller.loss.worst(nest)
-    return np.stack([worst.at(float(place)) for place in grid], axis=1)

@@ -271,15 +271,19 @@ def plan(
     table = Table.of("X", X)
     found: list[Outlook] = []
     prepared = calibrated.prepare(table if X_target is None else X_target)
-    for name in _rules_of(controller, rules):
-        for shift, ratio in shifts.items():
-            pilot = Pilot(calibrated.losses, table, ratio)
-            points = _points(prepared, ratio, name, pilot if X_target is None else None)
-            ground = points.ground(pilot, delta) if X_target is not None else None
+    asked, mine = _rules_of(controller, rules), X_target is None
+    points = {
+        name: _points(prepared, Pilot(calibrated.losses, table, ratio), of_the_pilot=mine)
+        for name, ratio in shifts.items()
+    }
+    grounds = {name: None if mine else one.ground(delta) for name, one in points.items()}
+    for name in asked:
+        for shift in shifts:
             for n in sizes:
                 its_seed = seed_of(seed, name, shift, n)
-                one = points.outlook(pilot, level, n, delta, (name, shift), its_seed)
-                sure = None if ground is None else ground.bound(level, n).total
+                one = points[shift].outlook(level, n, delta, (name, shift), its_seed)
+                ground = grounds[shift]
+                sure = None if ground is None else ground.bound(level, n, _RULES[name]).total
                 found.append(replace(one, certified=sure))
     assumptions = {name: ratio.assumption for name, ratio in shifts.items()}
     return Plan(tuple(found), level, delta, len(table), assumptions)
@@ -321,62 +325,59 @@ def _goes(controller: RiskController, worst_case: WorstCase) -> bool:
     return True
 
 
-def _points(prepared: Prepared, ratio: Ratio[Any], rule: str, pilot: Pilot | None) -> _Points:
+def _points(prepared: Prepared, pilot: Pilot, *, of_the_pilot: bool) -> _Points:
     """Test points from P', or those of the pilot, each counted as often as P' has it."""
-    controller = prepared.calibrated.controller
-    controller = replace(controller, ratio=ratio, worst_case=_RULES[rule])
-    weights = ratio.weights(prepared.table.native(), prepared.draws.keys_if_any("ratio"))
+    ratio, inputs = pilot.ratio, prepared.table.native()
+    weights = ratio.weights(inputs, prepared.draws.keys_if_any("ratio"))
     counts = np.ones(len(prepared))
-    if pilot is not None:
-        point = getattr(ratio, "point", ratio)
-        counts = pilot.chances * np.asarray(point.weights(prepared.table.native()))
+    if of_the_pilot:
+        counts = pilot.chances * np.asarray(getattr(ratio, "point", ratio).weights(inputs))
         counts = counts / counts.mean()
-    return _Points(controller, prepared.nest, weights, counts)
+    controller = replace(prepared.calibrated.controller, ratio=ratio)
+    return _Points(pilot, controller, prepared.nest, weights, counts)
 
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """Test points under one rule and one shift, ready for any calibration set."""
+    """Test points under one shift, ready for any calibration set from a pilot and any rule."""
 
+    pilot: Pilot
     controller: RiskController
     nest: Any
     weights: Any
     counts: FloatArray
 
-    def ground(self, pilot: Pilot, delta: float) -> Ground | None:
+    def ground(self, delta: float) -> Ground | None:
         """What a bound on the sizes stands on; None where ratio or loss allow none."""
+        losses, table = self.pilot.losses, self.pilot.table
         try:
-            return Ground.of(
-                self.controller, pilot.losses, pilot.table, self.nest, self.weights, delta
-            )
+            return Ground.of(self.controller, losses, table, self.nest, self.weights, delta)
         except InputError:
             return None
 
     def outlook(
-        self, pilot: Pilot, alpha: float, n: int, delta: float, name: tuple[str, str], seed: int
+        self, alpha: float, n: int, delta: float, name: tuple[str, str], seed: int
     ) -> Outlook:
         """The mean over calibration sets; and over pilots, for the interval.
 
         The spread is that of the size at thresholds for n examples with the shares of a resampled
         pilot, without the noise of drawing n from it.
         """
-        rng = np.random.default_rng(seed)
-        drawn = [self._size(pilot, pilot.counts(rng, n), alpha) for _ in range(_DRAWS)]
+        rng, pilot, worst_case = np.random.default_rng(seed), self.pilot, _RULES[name[0]]
+        drawn = [self._size(pilot.counts(rng, n), alpha, worst_case) for _ in range(_DRAWS)]
         expected, whole = np.mean(drawn, axis=0)
         m = len(pilot.losses)
         again = [
-            self._size(pilot, pilot.counts(rng, m) * (n / m), alpha)[0] for _ in range(_PILOTS)
+            self._size(pilot.counts(rng, m) * (n / m), alpha, worst_case)[0] for _ in range(_PILOTS)
         ]
         half = float(norm.isf(delta / 2) * np.std(again, ddof=1))
         low, high = max(expected - half, 0.0), min(expected + half, 1.0)
-        return Outlook(name[0], name[1], None, n, float(expected), low, high, float(whole))
+        return Outlook(*name, None, n, float(expected), low, high, float(whole))
 
-    def _size(self, pilot: Pilot, counts: Array, alpha: float) -> tuple[float, float]:
+    def _size(self, counts: Array, alpha: float, worst_case: WorstCase) -> tuple[float, float]:
         """The mean relative size, and the share of whole label spaces, after one calibration."""
-        rule = pilot.drawn(counts)
-        sets = self.controller.worst_case.sets(
-            rule, self.controller.loss, self.nest, self.weights, np.asarray(alpha)
-        )
+        rule, level = self.pilot.drawn(counts), np.asarray(alpha)
+        sets = worst_case.sets(rule, self.controller.loss, self.nest, self.weights, level)
         shares, total = self.counts, len(self.counts)
         return (
             float(shares @ sets.relative_size()) / total,

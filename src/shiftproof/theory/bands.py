@@ -243,9 +243,7 @@ def pac_bayes_band(
     >>> (band.values - band.estimate).round(3)
     array([0.092])
     """
-    price = _checks.scalar("divergence", divergence, "KL(Q, P), at most")
-    if not 0 <= price < math.inf:
-        raise InputError("divergence", "a finite number of at least 0", f"{price!r}", "pass a KL")
+    price = _checks.at_least_0("divergence", divergence, "KL(Q, P), at most")
     said = f"PAC-Bayes at KL <= {price:.6g}"
     return _chain(losses, thresholds, delta, weights, ratio_max, price, said)
 

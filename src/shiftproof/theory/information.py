@@ -13,7 +13,6 @@ import numpy as np
 from shiftproof import _checks
 from shiftproof._types import ArrayLike
 from shiftproof.confidence import probability
-from shiftproof.errors import InputError
 
 
 def printed_beta(n_train: int, delta: float, *, bound: float, c: float) -> float:
@@ -32,7 +31,7 @@ def printed_beta(n_train: int, delta: float, *, bound: float, c: float) -> float
     35.8
     """
     n = _checks.whole("n_train", n_train, 2, "the number of training examples")
-    share, rate = probability("delta", delta), _at_least_0("c", c)
+    share, rate = probability("delta", delta), _checks.at_least_0("c", c, "pass a number")
     bracket = math.log(2 / share) + _checks.bound_of(bound) + 2 * rate * math.log(n) / share
     return math.sqrt(8 * math.log(math.e * n)) * bracket
 
@@ -49,7 +48,9 @@ def divergence_above(information: float, delta: float) -> float:
     >>> divergence_above(2.0, 0.1)
     20.0
     """
-    return _at_least_0("information", information) / probability("delta", delta)
+    return _checks.at_least_0("information", information, "pass a number") / probability(
+        "delta", delta
+    )
 
 
 def gibbs_information(inverse_temperature: float, n_train: int, *, bound: float) -> float:
@@ -67,7 +68,7 @@ def gibbs_information(inverse_temperature: float, n_train: int, *, bound: float)
     >>> round(gibbs_information(0.1, 1000, bound=1.0), 9)
     5.0
     """
-    eta = _at_least_0("inverse_temperature", inverse_temperature)
+    eta = _checks.at_least_0("inverse_temperature", inverse_temperature, "pass a number")
     n = _checks.whole("n_train", n_train, 1, "the number of training examples")
     return (eta * _checks.bound_of(bound)) ** 2 * n / 2
 
@@ -87,7 +88,7 @@ def private_information(epsilon: float, n_train: int) -> float:
     >>> private_information(0.1, 100), private_information(4.0, 100)
     (0.5000000000000001, 400.0)
     """
-    level = _at_least_0("epsilon", epsilon)
+    level = _checks.at_least_0("epsilon", epsilon, "pass a number")
     n = _checks.whole("n_train", n_train, 1, "the number of training examples")
     return n * min(level, level**2 / 2)
 
@@ -119,14 +120,7 @@ def langevin_information(
     _checks.demand("steps", step, step >= 0, "steps of at least 0", "pass step sizes")
     _checks.demand("noises", noise, noise > 0, "noise above 0", "without noise nothing is hidden")
     largest, d = (
-        _at_least_0("gradient_bound", gradient_bound),
+        _checks.at_least_0("gradient_bound", gradient_bound, "pass a number"),
         _checks.whole("dimension", dimension, 1, "the number of parameters"),
     )
     return float((d / 2 * np.log1p((step * largest / noise) ** 2 / d)).sum())
-
-
-def _at_least_0(name: str, value: float) -> float:
-    number = _checks.scalar(name, value, "pass a number")
-    if not 0 <= number < math.inf:
-        raise InputError(name, "a finite number of at least 0", f"{value!r}", "pass a number")
-    return number
