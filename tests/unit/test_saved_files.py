@@ -252,7 +252,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_plain_values_come_back_as_they_were(value):
     again = read_again(value)
     assert again == value
